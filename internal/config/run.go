@@ -1,0 +1,31 @@
+package config
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Run is the static configuration of "gatehouse run".
+type Run struct {
+	// Paths are the files and directories of objects (--config).
+	Paths []string
+	// ControllerName is matched against GatewayClass spec.controllerName.
+	ControllerName string
+	Envoy          string
+	BindAddress    netip.Addr
+	AdminAddress   string // host:port; port 0 allowed
+	MetricsAddress string
+	StateDir       string
+	KeepProxies    bool
+	DrainTimeout   time.Duration
+	Features       Features
+	// LogLevel of Gatehouse itself: debug, info, warn, error.
+	LogLevel string
+	LogJSON  bool
+}
+
+// Features are the switches that open kinds and fields.
+type Features struct {
+	Experimental bool // default false
+	XBackend     bool // default true
+}

@@ -1,0 +1,53 @@
+package model
+
+import "net/netip"
+
+// ClusterID names one backend as one kind of route uses it. It derives from
+// identity only: "namespace/name:port" for a Service, "xbackend/namespace/name"
+// for an XBackend. The same backend used by several Gateways has one ClusterID.
+type ClusterID string
+
+// Cluster is one backend as one Gateway's proxies use it.
+type Cluster struct {
+	ID       ClusterID
+	Gateway  GatewayID
+	Protocol UpstreamProtocol
+	// Host is a DNS name to resolve, with Port; empty when the endpoints come
+	// from an Endpoints value of the same ID.
+	Host    string
+	Port    uint16
+	TLS     *UpstreamTLS
+	Origins []Ref
+}
+
+// UpstreamProtocol is what the backend speaks.
+type UpstreamProtocol string
+
+// Upstream protocols. UpstreamHTTP1 is the default.
+const (
+	UpstreamHTTP1 UpstreamProtocol = "HTTP1"
+	UpstreamHTTP2 UpstreamProtocol = "HTTP2" // prior knowledge in clear, ALPN with TLS
+	UpstreamTCP   UpstreamProtocol = "TCP"
+)
+
+// UpstreamTLS is TLS towards the backend, verified against SystemCA.
+type UpstreamTLS struct {
+	// SNI is sent, and the certificate must be valid for it.
+	SNI string
+}
+
+// Endpoints are the addresses of one Cluster, for every Gateway that uses it.
+// They ride their own path: a changed EndpointSlice changes one of these.
+type Endpoints struct {
+	Cluster ClusterID
+	// Addresses are sorted and unique; empty means that requests answer 503.
+	Addresses []Endpoint
+	Origins   []Ref
+}
+
+// Endpoint is one address.
+type Endpoint struct {
+	Address netip.AddrPort
+	// Draining endpoints take no new requests unless no other is left.
+	Draining bool
+}

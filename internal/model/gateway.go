@@ -1,0 +1,80 @@
+package model
+
+import "net/netip"
+
+// GatewayID names a Gateway and with it the group of proxies that serve it:
+// "namespace/name".
+type GatewayID string
+
+// Gateway is one accepted Gateway: what infrastructure must exist for it.
+type Gateway struct {
+	ID         GatewayID
+	Generation int64
+	Settings   Settings
+}
+
+// Settings are the data-plane settings of a Gateway, from the GatewayConfig
+// that its GatewayClass or the Gateway itself refers to, defaulted.
+type Settings struct {
+	// Concurrency is the number of Envoy worker threads; 0 means one per core.
+	Concurrency uint32
+	// LogLevel is Envoy's own log level: trace, debug, info, warning, error, critical, off.
+	LogLevel string
+	// AccessLog is a file path, "-" for the proxy's standard output, or empty for none.
+	AccessLog string
+}
+
+// Protocol is what a bound port speaks.
+type Protocol string
+
+// The protocols of a bound port. HTTPS and TLS share ports by server name.
+const (
+	HTTP  Protocol = "HTTP"
+	HTTPS Protocol = "HTTPS"
+	TCP   Protocol = "TCP"
+)
+
+// Listener is one bound address and port of one Gateway. Several Gateway API
+// listeners may share it, told apart by host name.
+type Listener struct {
+	Gateway GatewayID
+	// Address is the address to bind; the zero Addr means the process default.
+	Address  netip.Addr
+	Port     uint16
+	Protocol Protocol
+	// Table is the route table of an HTTP port; HTTPS ports have one per chain.
+	Table TableID
+	// Chains are the HTTPS (and later TLS) Gateway API listeners of the port,
+	// most specific host name first.
+	Chains []Chain
+	// Stream is where a TCP port sends its connections; nil closes them.
+	Stream *Forward
+	// Origins are the objects this listener is made of.
+	Origins []Ref
+}
+
+// Chain is one Gateway API listener with TLS on a shared port, selected by the
+// server name of the TLS handshake.
+type Chain struct {
+	// Name is the section name of the Gateway API listener.
+	Name string
+	// Hostname is an exact name, a wildcard "*.example.com", or empty for any.
+	Hostname string
+	// Certificates are CertificateIDs; Envoy picks among them by server name
+	// and key type. Never empty for a served chain.
+	Certificates []CertificateID
+	Table        TableID
+}
+
+// CertificateID names one certificate and key pair: "namespace/name" of its Secret.
+type CertificateID string
+
+// Certificate is a checked pair. Certificates with an unusable pair are never
+// part of the model: the listener that wants one has a condition instead.
+type Certificate struct {
+	ID      CertificateID
+	Gateway GatewayID
+	// Chain and Key are PEM. Key must never be logged or printed.
+	Chain, Key []byte
+	Origins    []Ref
+}

@@ -1,0 +1,134 @@
+package model
+
+import "time"
+
+// TableID names a route table: "namespace/name/port" for a plain HTTP port,
+// "namespace/name/port/listener" for one HTTPS listener.
+type TableID string
+
+// RouteTable is everything one HTTP connection manager answers.
+type RouteTable struct {
+	ID      TableID
+	Gateway GatewayID
+	// Hosts are in order of their Domain; domains are unique.
+	Hosts []VirtualHost
+}
+
+// VirtualHost is the ordered routes of one host name in one table. It exists
+// for every listener's own host name even when no route attaches: such requests
+// get 404, and requests for a host of another HTTPS listener get 421.
+type VirtualHost struct {
+	Table   TableID
+	Gateway GatewayID
+	// Domain is an exact name, "*.example.com", or "*".
+	Domain string
+	// Routes are in the order in which they are tried.
+	Routes []Route
+	// Misdirected answers every request with 421 (RFC 9110 section 15.5.20).
+	Misdirected bool
+	Origins     []Ref
+}
+
+// Route is one match of one rule of one HTTPRoute, on one host.
+type Route struct {
+	// Name derives from identity and content ("namespace/name" of the
+	// HTTPRoute plus a hash of match and action), never from a position.
+	Name  string
+	Match Match
+	// Exactly one of Forward, Redirect, Status is set.
+	Forward  *Forward
+	Redirect *Redirect
+	// Status answers directly with this HTTP status, for example 500 when no
+	// backend of the rule can be used.
+	Status  uint32
+	Filters Filters
+	Rewrite *Rewrite
+	Origins []Ref
+}
+
+// Match is what a request must satisfy; all fields must hold.
+type Match struct {
+	Path    PathMatch
+	Method  string // empty matches any
+	Headers []ValueMatch
+	Query   []ValueMatch
+}
+
+// PathKind is how a path is compared.
+type PathKind string
+
+// Path match kinds. PathPrefix is by path elements: "/a" matches "/a" and "/a/b", not "/ab".
+const (
+	PathExact  PathKind = "Exact"
+	PathPrefix PathKind = "Prefix"
+	PathRegex  PathKind = "Regex"
+)
+
+// PathMatch compares the path without query.
+type PathMatch struct {
+	Kind  PathKind
+	Value string
+}
+
+// ValueMatch compares one header or query parameter.
+type ValueMatch struct {
+	Name  string
+	Value string
+	Regex bool
+}
+
+// Forward sends requests or connections to weighted backends.
+type Forward struct {
+	// Backends have a sum of weights of at least 1.
+	Backends []WeightedBackend
+	// Timeout bounds the whole request; 0 means none.
+	Timeout time.Duration
+}
+
+// WeightedBackend is one share of a Forward. An empty Cluster answers 500 for
+// its share (missing or ungranted backend).
+type WeightedBackend struct {
+	Cluster ClusterID
+	Weight  uint32
+	// Filters apply to this share only.
+	Filters Filters
+}
+
+// Filters change headers. Names are lower case.
+type Filters struct {
+	Request, Response HeaderEdit
+}
+
+// HeaderEdit is applied in the order remove, set, add.
+type HeaderEdit struct {
+	Set, Add []Header
+	Remove   []string
+}
+
+// Header is one name and value.
+type Header struct{ Name, Value string }
+
+// IsZero reports whether the edit changes nothing.
+func (e HeaderEdit) IsZero() bool { return len(e.Set) == 0 && len(e.Add) == 0 && len(e.Remove) == 0 }
+
+// Rewrite changes host and path on the way to the backend.
+type Rewrite struct {
+	Hostname string // empty keeps it
+	Path     *PathEdit
+}
+
+// PathEdit replaces the whole path, or the prefix that matched.
+type PathEdit struct {
+	// Prefix replaces only the matched prefix; it goes with a PathPrefix match.
+	Prefix bool
+	Value  string
+}
+
+// Redirect answers with a Location.
+type Redirect struct {
+	Scheme   string // empty keeps it
+	Hostname string // empty keeps it
+	Port     uint16 // 0 omits it: the well-known port of Scheme, or the request's own
+	Path     *PathEdit
+	Status   uint32 // 301, 302, 303, 307 or 308
+}

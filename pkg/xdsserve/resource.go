@@ -1,0 +1,55 @@
+package xdsserve
+
+// Type is an xDS resource type URL.
+type Type string
+
+// The types served, in the order in which they are made.
+const (
+	Secret    Type = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
+	Cluster   Type = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	Endpoints Type = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+	Listener  Type = "type.googleapis.com/envoy.config.listener.v3.Listener"
+	Routes    Type = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+)
+
+// Name names a resource as a proxy knows it.
+type Name struct {
+	Type Type
+	Name string
+}
+
+// Resource is one immutable resource, marshalled.
+type Resource struct {
+	Name
+	// Group is the proxies that may see it; empty means all (they still have to subscribe by name).
+	Group string
+	// Body is the deterministically marshalled message of Type.
+	Body []byte
+	// Version is the hash of Body; equal versions are never sent twice to a proxy.
+	Version string
+	// Uses are the resources that must be there first: a listener's routes and
+	// secrets, a route table's clusters, a cluster's endpoints.
+	Uses []Name
+	// SlowToWarm marks a cluster whose readiness depends on something outside
+	// (DNS, health checks): what uses it waits for it, at most Options.WarmTimeout.
+	SlowToWarm bool
+	// Origins are opaque; they come back in a Refusal.
+	Origins []string
+}
+
+// Equal reports whether two resources are the same to every proxy.
+func (r Resource) Equal(o Resource) bool {
+	return r.Name == o.Name && r.Group == o.Group && r.Version == o.Version
+}
+
+// Update is one atomic change of the resources served.
+type Update struct {
+	Set    []Resource
+	Remove []Scoped
+}
+
+// Scoped names a resource of one group.
+type Scoped struct {
+	Group string
+	Name
+}
