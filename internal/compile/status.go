@@ -1,33 +1,13 @@
 package compile
 
-import meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import "github.com/gatehouse-proxy/gatehouse/internal/verdict"
 
-// Status is what an object's status says, in the shape common to all kinds;
-// publish/status turns it into each kind's own.
-type Status struct {
-	// Conditions of the object itself (GatewayClass, Gateway, policies).
-	Conditions []meta_v1.Condition
-	// Listeners of a Gateway, in the order of its spec.
-	Listeners []ListenerStatus
-	// Parents of a route, in the order of its spec; only those of this controller.
-	Parents []ParentStatus
-	// SupportedFeatures of a GatewayClass, sorted.
-	SupportedFeatures []string
-}
-
-// ListenerStatus is the status of one listener.
-type ListenerStatus struct {
-	Name           string
-	SupportedKinds []string // of group gateway.networking.k8s.io
-	AttachedRoutes int32
-	Conditions     []meta_v1.Condition
-	// Resource is the model listener key that serves it, for Programmed; empty when none does.
-	Resource string
-}
-
-// ParentStatus is the status of a route at one parent.
-type ParentStatus struct {
-	// Index into spec.parentRefs.
-	Index      int
-	Conditions []meta_v1.Condition
-}
+// Status values belong to the lower side, so that publish/status can read them.
+type (
+	// Status is what an object's status says without what only proxies can tell.
+	Status = verdict.Status
+	// ListenerStatus is the status of one listener.
+	ListenerStatus = verdict.ListenerStatus
+	// ParentStatus is the status of a route at one parent.
+	ParentStatus = verdict.ParentStatus
+)
