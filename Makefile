@@ -1,0 +1,87 @@
+# Every target does its own set-up. `make help` lists them.
+
+# The toolchain is fetched by whatever Go is installed, also where the
+# environment says GOTOOLCHAIN=local.
+export GOTOOLCHAIN := go1.27.3
+# "gatehouse version" names the commit where git can tell it.
+STAMP := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
+
+SHELL := /bin/bash -euo pipefail
+.DEFAULT_GOAL := help
+
+BIN := $(CURDIR)/bin
+LINT := $(BIN)/lint
+# Packages tested at a time; two, so that tests of latency are not starved.
+TEST_P ?= 2
+TEST_TIMEOUT ?= 10m
+TEST_FLAGS ?= -race -shuffle=on -count=1
+BENCH ?= .
+BENCH_FLAGS ?= -benchtime=1x
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+.PHONY: build
+build: ## Build bin/gatehouse and the programs of the demo
+	go build $(STAMP) -o $(BIN)/ ./cmd/...
+	go build -o $(BIN)/hack/ ./hack/...
+
+.PHONY: envoy
+envoy: ## Put the pinned Envoy into the cache directory
+	@hack/fetch-envoy.sh
+
+.PHONY: cc
+cc: # The race detector needs a C compiler; a fresh machine may have none.
+	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends gcc libc6-dev; }
+
+.PHONY: demo
+demo: build envoy ## Run the shop: edit its files, watch Envoy follow, Ctrl-C to end
+	@exec $(BIN)/hack/demo
+
+.PHONY: demo-check
+demo-check: build envoy ## Walk the whole tour of the demo without a terminal and assert it
+	$(BIN)/hack/demo --check
+
+.PHONY: test
+test: build envoy cc vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
+	$(BIN)/hack/gotest -p $(TEST_P) -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...
+	$(MAKE) --no-print-directory demo-check
+
+.PHONY: vet
+vet:
+	go vet ./...
+
+.PHONY: generate
+generate: ## Write generated files again
+	go generate ./...
+
+.PHONY: generate-check
+generate-check: # Generated files are what the generators write now.
+	@hack/generate-check.sh
+
+.PHONY: bench
+bench: build envoy ## Run the benchmarks; docs/benchmarks.md says how to read them
+	go test -run '^$$' -bench '$(BENCH)' $(BENCH_FLAGS) -benchmem -timeout 60m ./...
+
+$(LINT)/.built: tools/go.mod tools/go.sum
+	@mkdir -p $(LINT)
+	@echo "building the linters (minutes, the first time)"
+	go -C tools build -o $(LINT)/ tool
+	@touch $@
+
+.PHONY: lint
+lint: $(LINT)/.built ## Format, style, import rules, vet, outdated idioms
+	@test -z "$$($(LINT)/gofumpt -l . | tee /dev/stderr)" || { echo "run: make format" >&2; exit 1; }
+	$(LINT)/golangci-lint run ./...
+	$(LINT)/go-arch-lint check
+	go vet ./...
+	@test -z "$$(go fix -diff ./... | tee /dev/stderr)" || { echo "run: go fix ./..." >&2; exit 1; }
+
+.PHONY: format
+format: $(LINT)/.built ## Format the sources
+	$(LINT)/golangci-lint fmt ./...
+
+.PHONY: clean
+clean: ## Remove what was built here (the Envoy cache stays)
+	rm -rf $(BIN)
