@@ -1,0 +1,77 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Setting is one static setting, as the reference and the command line present it.
+type Setting struct {
+	// Key is the path in the YAML file, for example "features.xbackend".
+	Key string
+	// Flag is the name on the command line, without dashes.
+	Flag string
+	// Env is the environment variable.
+	Env string
+	// Default as a user would write it; empty when there is none.
+	Default string
+	// Value names the kind of value: PATH, HOST:PORT, IP, DURATION, or "" for a switch.
+	Value string
+	// Usage is one sentence without a full stop.
+	Usage string
+	// List settings take several values; flags may be repeated, the environment
+	// separates them like PATH.
+	List bool
+	// Offline settings also matter to commands that run nothing.
+	Offline bool
+}
+
+// Settings returns all settings in order of the reference.
+func Settings() []Setting {
+	var out []Setting
+	for _, s := range settings() {
+		out = append(out, s.Setting)
+	}
+	return out
+}
+
+// setting is a Setting and how its values become part of a Run. set gets the
+// values as given and returns what is wrong with them and the remedy.
+type setting struct {
+	Setting
+	set func(r *Run, values []string) error
+	// path values of a file are relative to the file.
+	path bool
+}
+
+func (s *setting) split(value string) []string {
+	if s.List {
+		return filepath.SplitList(value)
+	}
+	return []string{value}
+}
+
+// defaults returns the default values, with the user's state directory put in.
+func (s *setting) defaults(env map[string]string) []string {
+	if s.Default == "" {
+		return nil
+	}
+	state := env["XDG_STATE_HOME"]
+	if !filepath.IsAbs(state) { // the XDG base directory specification says to ignore relative ones
+		state = filepath.Join(env["HOME"], ".local", "state")
+	}
+	return []string{strings.Replace(s.Default, stateHome, state, 1)}
+}
+
+// stateHome stands for the user's directory of state data.
+const stateHome = "${XDG_STATE_HOME:-~/.local/state}"
+
+// find returns the setting with this key of the file.
+func find(all []*setting, key string) (*setting, bool) {
+	i := slices.IndexFunc(all, func(s *setting) bool { return s.Key == key })
+	if i < 0 {
+		return nil, false
+	}
+	return all[i], true
+}

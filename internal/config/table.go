@@ -1,0 +1,90 @@
+package config
+
+import (
+	"strings"
+	"unicode"
+)
+
+// settings is the one table that flags, environment, file and reference are made from.
+func settings() []*setting {
+	all := table()
+	for _, s := range all {
+		s.Flag = kebab(s.Key)
+		s.Env = "GATEHOUSE_" + strings.ToUpper(strings.ReplaceAll(s.Flag, "-", "_"))
+	}
+	return all
+}
+
+// kebab turns "features.adminAddress" into "features-admin-address".
+func kebab(key string) string {
+	var b strings.Builder
+	for _, c := range key {
+		switch {
+		case c == '.':
+			b.WriteByte('-')
+		case unicode.IsUpper(c):
+			b.WriteByte('-')
+			b.WriteRune(unicode.ToLower(c))
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+func table() []*setting {
+	return []*setting{
+		{Setting{
+			Key: "config", Value: "PATH", List: true,
+			Usage: "file or directory of Gateway API objects to watch; may be repeated",
+		}, func(r *Run, v []string) error { return setPaths(&r.Paths, v) }, true},
+		{Setting{
+			Key: "controllerName", Value: "NAME", Default: "gatehouse.dev/gateway-controller", Offline: true,
+			Usage: "serve the GatewayClasses whose spec.controllerName is this",
+		}, func(r *Run, v []string) error { return setControllerName(&r.ControllerName, v) }, false},
+		{Setting{
+			Key: "envoy", Value: "PATH",
+			Usage: "Envoy binary; by default the one in PATH, then the one in Gatehouse's cache",
+		}, func(r *Run, v []string) error { return setText(&r.Envoy, v) }, true},
+		{Setting{
+			Key: "bindAddress", Value: "IP", Default: "127.0.0.1", Offline: true,
+			Usage: "address that listeners bind when their Gateway has no spec.addresses",
+		}, func(r *Run, v []string) error { return setAddress(&r.BindAddress, v) }, false},
+		{Setting{
+			Key: "adminAddress", Value: "HOST:PORT", Default: "127.0.0.1:19000",
+			Usage: "where the admin API and page listen; port 0 takes any free port",
+		}, func(r *Run, v []string) error { return setHostPort(&r.AdminAddress, v) }, false},
+		{Setting{
+			Key: "metricsAddress", Value: "HOST:PORT", Default: "127.0.0.1:19001",
+			Usage: "where Prometheus metrics are served; port 0 takes any free port",
+		}, func(r *Run, v []string) error { return setHostPort(&r.MetricsAddress, v) }, false},
+		{Setting{
+			Key: "stateDir", Value: "DIR", Default: stateHome + "/gatehouse",
+			Usage: "directory for accepted revisions, sockets, and the proxies' logs",
+		}, func(r *Run, v []string) error { return setDirectory(&r.StateDir, v) }, true},
+		{Setting{
+			Key: "keepProxies", Default: "false",
+			Usage: "let Envoys outlive Gatehouse; the next one adopts them",
+		}, func(r *Run, v []string) error { return setSwitch(&r.KeepProxies, v) }, false},
+		{Setting{
+			Key: "drainTimeout", Value: "DURATION", Default: "5s",
+			Usage: "how long a stopping Envoy may finish requests",
+		}, func(r *Run, v []string) error { return setDuration(&r.DrainTimeout, v) }, false},
+		{Setting{
+			Key: "features.xbackend", Default: "true", Offline: true,
+			Usage: "read XBackend objects",
+		}, func(r *Run, v []string) error { return setSwitch(&r.Features.XBackend, v) }, false},
+		{Setting{
+			Key: "features.experimental", Default: "false", Offline: true,
+			Usage: "read the experimental kinds and fields of Gateway API",
+		}, func(r *Run, v []string) error { return setSwitch(&r.Features.Experimental, v) }, false},
+		{Setting{
+			Key: "log.level", Value: "LEVEL", Default: "info",
+			Usage: "what Gatehouse logs: debug, info, warn, or error",
+		}, func(r *Run, v []string) error { return setChoice(&r.LogLevel, v, "debug", "info", "warn", "error") }, false},
+		{Setting{
+			Key: "log.format", Value: "FORMAT", Default: "text",
+			Usage: "how Gatehouse logs: text or json",
+		}, func(r *Run, v []string) error { return setLogFormat(&r.LogJSON, v) }, false},
+	}
+}

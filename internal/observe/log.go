@@ -1,0 +1,74 @@
+package observe
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// Keys of log attributes. The same thing has the same key everywhere, and the
+// same name in metrics and documentation.
+const (
+	KeyKind     = "kind"     // of an object, for example "HTTPRoute"
+	KeyObject   = "object"   // "namespace/name", or "name" when cluster-scoped
+	KeyField    = "field"    // path of a field
+	KeyReason   = "reason"   // a verdict reason
+	KeyState    = "state"    // a verdict state
+	KeyWhat     = "what"     // what happened to an object
+	KeyMessage  = "message"  // an explanation meant for people
+	KeyRevision = "revision" // of the view
+	KeyGateway  = "gateway"  // "namespace/name"
+	KeyListener = "listener" // section name
+	KeyAddress  = "address"  // "ip:port"
+	KeyProxy    = "proxy"    // node id
+	KeyType     = "type"     // of an xDS resource, short
+	KeyResource = "resource" // name of an xDS resource
+	KeyAcked    = "acknowledged"
+	KeyTotal    = "total"
+	KeyTook     = "took" // a duration
+	KeyFile     = "file" // path, with ":line" where known
+	KeyFiles    = "files"
+	KeyObjects  = "objects"
+	KeyPath     = "path"
+	KeySetting  = "setting" // key of a static setting
+	KeyValue    = "value"
+	KeyFrom     = "from" // where a value came from
+	KeyPID      = "pid"
+	KeyRestart  = "restart" // time until a restart
+	KeyVersion  = "version"
+	KeyError    = "error"
+)
+
+// LogOptions say how to log.
+type LogOptions struct {
+	// Level is debug, info, warn or error; anything else is info.
+	Level string
+	JSON  bool
+}
+
+// NewLogger returns a logger that writes to w. Values of type Secret are never written.
+func NewLogger(w io.Writer, o LogOptions) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	h := &slog.HandlerOptions{Level: level}
+	if o.JSON {
+		return slog.New(slog.NewJSONHandler(w, h))
+	}
+	return slog.New(slog.NewTextHandler(w, h))
+}
+
+// Secret is text that must not be seen: every way of printing it gives "redacted".
+type Secret string
+
+const redacted = "redacted"
+
+// LogValue hides the secret from slog.
+func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// Format hides the secret from fmt, whatever the verb.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+
+// MarshalText hides the secret from encoders.
+func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }

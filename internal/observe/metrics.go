@@ -1,0 +1,136 @@
+package observe
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Metrics are the metrics of one running instance, in a registry of their own.
+type Metrics struct {
+	Registry *prometheus.Registry
+
+	Objects            *prometheus.GaugeVec     // kind, state
+	ChangeAcknowledged *prometheus.HistogramVec // kind; seconds
+	FunctionsRun       *prometheus.CounterVec   // node
+	Rounds             *prometheus.CounterVec   // result
+	RoundSeconds       prometheus.Observer
+	Trials             prometheus.Counter
+	ResourcesSent      *prometheus.CounterVec // type
+	BytesSent          prometheus.Counter
+	Nacks              *prometheus.CounterVec // type
+	Streams            prometheus.Gauge
+	RejectedInputs     prometheus.Gauge
+	SourceFiles        prometheus.Gauge
+	ProxyRestarts      prometheus.Counter
+	CertificateExpiry  *prometheus.GaugeVec // secret; Unix seconds
+	Build              *prometheus.GaugeVec // version, go
+
+	documented []Metric
+}
+
+// latency are histogram bounds in seconds: from 1 ms, dense around the 30 ms
+// that an edit may take at the median and the 100 ms at the 99th percentile.
+var latency = []float64{.001, .002, .005, .01, .015, .02, .03, .05, .075, .1, .2, .5, 1, 2, 5, 10, 30}
+
+// NewMetrics returns metrics that are all zero.
+func NewMetrics() *Metrics {
+	c := &catalog{registry: prometheus.NewRegistry()}
+	c.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	m := &Metrics{Registry: c.registry}
+	m.describeObjects(c)
+	m.describeLoop(c)
+	m.describeProxies(c)
+	m.documented = c.metrics
+	return m
+}
+
+// Documented returns the documentation of all metrics but those of the Go
+// runtime and the process, in order of name.
+func (m *Metrics) Documented() []Metric { return m.documented }
+
+func (m *Metrics) describeObjects(c *catalog) {
+	m.Objects = c.gauge(Metric{
+		Name: "gatehouse_objects", Labels: []string{"kind", "state"},
+		Help:  "Objects observed now, by kind and verdict state.",
+		Watch: "Alert on state=\"Rejected\" above 0; `gatehouse status` names the objects.",
+	})
+	m.RejectedInputs = c.gauge(Metric{
+		Name:  "gatehouse_rejected_watched_inputs",
+		Help:  "Watched documents that are not accepted now; their previous accepted revisions, if any, stay in force.",
+		Watch: "Should be 0; each one is an edit that somebody believes to be live.",
+	}).WithLabelValues()
+	m.SourceFiles = c.gauge(Metric{
+		Name:  "gatehouse_source_files",
+		Help:  "Files watched now.",
+		Watch: "A sudden drop means that a directory was unmounted or moved.",
+	}).WithLabelValues()
+	m.CertificateExpiry = c.gauge(Metric{
+		Name: "gatehouse_certificate_expiry_timestamp_seconds", Labels: []string{"secret"},
+		Help:  "When the certificate in use expires, in seconds since 1970.",
+		Watch: "Alert when it is less than your renewal time ahead; an expired certificate keeps being served.",
+	})
+	m.ChangeAcknowledged = c.histogram(Metric{
+		Name: "gatehouse_change_acknowledged_seconds", Labels: []string{"kind"},
+		Help:  "Time from a change observed to its acknowledgement by every proxy that needs it, by kind of object.",
+		Watch: "The median should stay below 0.03, the 99th percentile below 0.1.",
+	}, latency)
+}
+
+func (m *Metrics) describeLoop(c *catalog) {
+	m.Rounds = c.counter(Metric{
+		Name: "gatehouse_rounds_total", Labels: []string{"result"},
+		Help:  "Rounds of the loop, by result: accepted, unchanged, or rejected (some input was).",
+		Watch: "Its rate is the rate of change; rejected should follow edits by people, not time.",
+	})
+	m.RoundSeconds = c.histogram(Metric{
+		Name:  "gatehouse_round_seconds",
+		Help:  "Time of one round: evaluate, judge, publish; without waiting for proxies.",
+		Watch: "Depends on the size of the change, not on the number of objects.",
+	}, latency).WithLabelValues()
+	m.Trials = c.counter(Metric{
+		Name:  "gatehouse_trials_total",
+		Help:  "Evaluations on a branch, to find out which inputs are good.",
+		Watch: "One a round as long as all inputs are good.",
+	}).WithLabelValues()
+	m.FunctionsRun = c.counter(Metric{
+		Name: "gatehouse_functions_run_total", Labels: []string{"node"},
+		Help:  "Functions of derived collections that were run again, by node of the graph.",
+		Watch: "Per change it is the same at 30 and at 3,000 routes; growth with the number of objects is a defect.",
+	})
+	m.Build = c.gauge(Metric{
+		Name: "gatehouse_build_info", Labels: []string{"version", "go"},
+		Help:  "1, with the version of Gatehouse and of Go.",
+		Watch: "Join it to other series to compare versions.",
+	})
+}
+
+func (m *Metrics) describeProxies(c *catalog) {
+	m.ResourcesSent = c.counter(Metric{
+		Name: "gatehouse_xds_resources_sent_total", Labels: []string{"type"},
+		Help:  "Resources sent to proxies, removals included, by xDS type.",
+		Watch: "Per edit a handful; after a restart with kept proxies 0.",
+	})
+	m.BytesSent = c.counter(Metric{
+		Name:  "gatehouse_xds_bytes_sent_total",
+		Help:  "Bytes of resources sent to proxies.",
+		Watch: "Grows with the size of changes.",
+	}).WithLabelValues()
+	m.Nacks = c.counter(Metric{
+		Name: "gatehouse_xds_nacks_total", Labels: []string{"type"},
+		Help:  "Responses that a proxy refused, by xDS type.",
+		Watch: "Should stay 0; `gatehouse views` shows which proxy refuses what.",
+	})
+	m.Streams = c.gauge(Metric{
+		Name:  "gatehouse_xds_streams",
+		Help:  "Proxies connected now.",
+		Watch: "Equals the number of Gateways that are served here.",
+	}).WithLabelValues()
+	m.ProxyRestarts = c.counter(Metric{
+		Name:  "gatehouse_proxy_restarts_total",
+		Help:  "Proxies started again after they had ended unasked.",
+		Watch: "Any increase is a crash; its log is in the state directory.",
+	}).WithLabelValues()
+}
