@@ -1,0 +1,143 @@
+package arch
+
+import (
+	"regexp"
+	"testing"
+)
+
+// rules say what packages must not depend on. Direct rules look at a package's
+// own imports, the others at everything that gets linked with it. Both patterns
+// match whole paths; our own packages begin with "./" in deny.
+var rules = []struct {
+	name   string
+	pkgs   string
+	deny   string
+	except string
+	direct bool
+	why    string
+}{
+	{
+		name: "lib is product-blind", pkgs: `pkg/.*`, deny: `\./(internal|api|cmd|hack|test)/.*`,
+		why: "a package of pkg/ would make sense unchanged in a stranger's repository",
+	},
+	{
+		name: "pure does no I/O", direct: true,
+		pkgs: `pkg/(store|derive)|internal/(snapshot|acceptance|compile|model|verdict|translate)(/.*)?`,
+		deny: `os|os/.*|net|net/http|log|log/slog|syscall|math/rand(/v2)?|crypto/rand|golang.org/x/sys/.*`,
+		why:  "evaluations are values: the same input gives the same bytes, on a branch or not",
+	},
+	{
+		name: "pure reaches no cluster",
+		pkgs: `pkg/(store|derive)|internal/(snapshot|acceptance|compile|model|verdict|translate)(/.*)?`,
+		deny: `k8s.io/client-go(/.*)?|sigs.k8s.io/controller-runtime(/.*)?`,
+		why:  "objects come in by value",
+	},
+	{
+		name: "remembering needs nothing", pkgs: `pkg/(store|derive)|internal/model`,
+		deny: `net/http|os/exec|k8s.io/.*|sigs.k8s.io/.*|github.com/envoyproxy/.*|google.golang.org/.*`,
+		why:  "the core knows neither Kubernetes nor Envoy",
+	},
+	{
+		name: "objects know no data plane", pkgs: `internal/(snapshot|acceptance|verdict|source/.*)`,
+		deny: `github.com/envoyproxy/.*|google.golang.org/grpc(/.*)?|\./pkg/xdsserve`,
+		why:  "what is observed and accepted does not depend on who serves it",
+	},
+	{
+		name: "compile knows no data plane", pkgs: `internal/compile(/.*)?`,
+		deny: `github.com/envoyproxy/.*|google.golang.org/grpc(/.*)?|\./pkg/xdsserve|\./internal/(translate|publish|infra|source|pipeline|admin|observe|app|cli|config)(/.*)?`,
+		why:  "a new data plane is one folder under translate and one under publish",
+	},
+	{
+		name: "translate knows no objects", pkgs: `internal/translate/.*`,
+		deny: `\./internal/(snapshot|compile|source|publish|infra|pipeline|admin|observe|app|cli|config)(/.*)?|\./api/.*|sigs.k8s.io/gateway-api/.*`,
+		why:  "what a data plane needs is in the model",
+	},
+	{
+		name: "publish and infra do not decide", pkgs: `internal/(publish|infra)/.*`,
+		deny: `\./internal/(snapshot|compile|acceptance|translate|source|pipeline|admin|app|cli|config)(/.*)?`,
+		why:  "stages meet through value types that the lower side owns",
+	},
+	{
+		name: "sources know no stage", pkgs: `internal/source/.*`,
+		deny: `\./internal/(compile|acceptance|translate|publish|infra|pipeline|admin|app|cli|config|model)(/.*)?`,
+		why:  "relevance is decided by the code that compiles, never by a second predicate",
+	},
+	{
+		name: "only app reaches the pipeline", direct: true, pkgs: `.*`, except: `internal/app|test/.*`,
+		deny: `\./internal/pipeline`,
+		why:  "one composition root, one loop",
+	},
+	{
+		name: "only cli reaches app", direct: true, pkgs: `.*`, except: `internal/cli|test/.*`, deny: `\./internal/app`,
+		why: "one way in",
+	},
+	{
+		name: "main has no logic", direct: true, pkgs: `cmd/.*`, deny: `\./internal/.*|\./pkg/.*|\./api/.*`, except: ``,
+		why: "main parses nothing and decides nothing; cli does",
+	},
+	{
+		name: "no test code in the binary", pkgs: `cmd/.*`, deny: `testing|testing/.*|\./internal/deps|\./(hack|test)/.*|go.uber.org/goleak|pgregory.net/rapid`,
+		why: "what ships is what runs",
+	},
+}
+
+func TestDependencies(t *testing.T) {
+	all := packages(t)
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			pkgs, deny, except := whole(rule.pkgs), whole(rule.deny), whole(rule.except)
+			for _, p := range all {
+				if !pkgs.MatchString(p.path()) || except.MatchString(p.path()) {
+					continue
+				}
+				for _, dep := range p.reach(rule.direct) {
+					if deny.MatchString(dep) && !allowedMain(p.path(), dep) {
+						t.Errorf("%s must not depend on %s: %s", p.path(), dep, rule.why)
+					}
+				}
+			}
+		})
+	}
+}
+
+// allowedMain is the one import that a main package has.
+func allowedMain(path, dep string) bool { return path == "cmd/gatehouse" && dep == "./internal/cli" }
+
+func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+
+// reach is what p imports, or all that is linked with it.
+func (p pkg) reach(direct bool) []string {
+	from := p.Deps
+	if direct {
+		from = p.Imports
+	}
+	var paths []string
+	for _, dep := range from {
+		paths = append(paths, relative(dep))
+	}
+	return paths
+}
+
+// TestSiblings holds the alternatives of one stage apart.
+func TestSiblings(t *testing.T) {
+	stage := regexp.MustCompile(`^(?:\./)?internal/(source|translate|publish|infra)/([^/]+)`)
+	for _, p := range packages(t) {
+		mine := stage.FindStringSubmatch(p.path())
+		for _, dep := range p.reach(false) {
+			theirs := stage.FindStringSubmatch(dep)
+			if mine != nil && theirs != nil && mine[1] == theirs[1] && mine[2] != theirs[2] {
+				t.Errorf("%s must not depend on its sibling %s: either can be left out", p.path(), dep)
+			}
+		}
+	}
+}
+
+// TestPackageNames: a package is named for what it turns into what.
+func TestPackageNames(t *testing.T) {
+	vague := regexp.MustCompile(`(^|/)(utils?|common|helpers?|manager|misc|shared|base)(/|$)`)
+	for _, p := range packages(t) {
+		if vague.MatchString(p.path()) {
+			t.Errorf("%s: its name says nothing", p.path())
+		}
+	}
+}
