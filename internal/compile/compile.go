@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"net/netip"
+	"time"
+
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
@@ -13,13 +16,17 @@ type Options struct {
 	// Experimental and XBackend open kinds and fields; an object behind a closed
 	// switch is excluded with reason FeatureDisabled.
 	Experimental, XBackend bool
+	// BindAddress is where listeners of a Gateway without spec.addresses are bound.
+	// It tells which Gateways want the same port; the zero Addr conflicts with
+	// no other address.
+	BindAddress netip.Addr
 }
 
 // Outputs are what compile adds to a graph.
 type Outputs struct {
 	Model model.Collections
-	// Findings are by key "Kind ns/name": one for every object of the view, without exception.
-	Findings derive.Collection[Finding]
+	// Findings has one for every object of the view, without exception.
+	Findings Findings
 }
 
 // Finding is what compile decided over one object.
@@ -35,6 +42,9 @@ type Finding struct {
 	// Status is the object's status without what only acknowledgements can tell
 	// (Programmed) and without lastTransitionTime; nil for kinds without status.
 	Status *Status
+	// Expires is the end of the validity of the first certificate to expire that
+	// the object serves with; zero without one. Whoever reads a clock warns of it.
+	Expires time.Time
 }
 
 // Build adds the compilation to a graph.
