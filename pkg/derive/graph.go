@@ -1,19 +1,27 @@
 package derive
 
-import "github.com/gatehouse-proxy/gatehouse/pkg/store"
+import "sync/atomic"
 
 // Graph is the fixed set of collections and how each is derived. Build it once,
 // from one goroutine; then it is immutable and may be evaluated from any number.
-type Graph struct{}
+// Adding to it after its first Eval panics.
+type Graph struct {
+	nodes  []*node // in definition order; each reads earlier ones only
+	inputs map[string][]*node
+	names  map[string]bool
+	sealed atomic.Bool
+}
 
 // New returns an empty Graph.
-func New() *Graph { panic("todo") }
+func New() *Graph {
+	return &Graph{inputs: map[string][]*node{}, names: map[string]bool{}}
+}
 
 // Collection is a handle on a keyed set of values of type V. Keys are ordered bytewise.
-type Collection[V any] struct{ id int }
+type Collection[V any] struct{ node *node }
 
 // Index is a handle on a collection grouped into buckets.
-type Index[V any] struct{ id int }
+type Index[V any] struct{ node *node }
 
 // Item is one keyed value.
 type Item[V any] struct {
@@ -21,57 +29,59 @@ type Item[V any] struct {
 	Value V
 }
 
-// Input is a collection of the View, by its name there. Values that are not of type V are a
-// programming error.
-func Input[V any](g *Graph, collection string) Collection[V] { panic("todo") }
+type kind uint8
 
-// Option tunes a derived collection.
-type Option[V any] func(*options[V])
+const (
+	inputNode kind = iota
+	mapNode
+	expandNode
+	groupNode
+	reduceNode
+	projectNode
+)
 
-type options[V any] struct {
-	equal func(a, b V) bool
-	bytes func(V) int
+// node is one collection or index. Exactly the function of its kind is set.
+type node struct {
+	graph *Graph
+	id    int
+	name  string
+	kind  kind
+	src   *node // nil for an input
+
+	check   func(any) error // that an input's value has the input's type
+	mapper  func(c *Ctx, key string, src any) (any, bool)
+	expand  func(c *Ctx, key string, src any) []Item[any]
+	buckets func(key string, v any) []string
+	reduce  func(c *Ctx, bucket string) (any, bool)
+	project func(key string, v any) any
+
+	equal func(a, b any) bool
+	bytes func(any) int
 }
 
-// EqualFunc sets how values are compared to stop propagation. The default is the
-// value's own Equal method where it has one, else reflect.DeepEqual.
-func EqualFunc[V any](equal func(a, b V) bool) Option[V] {
-	return func(o *options[V]) { o.equal = equal }
+func (g *Graph) add(n *node) *node {
+	switch {
+	case g.sealed.Load():
+		panic(misusef("%q is defined after the graph was evaluated", n.name))
+	case n.src != nil && n.src.graph != g:
+		panic(misusef("%q has a source of another graph", n.name))
+	case n.kind != inputNode && g.names[n.name]:
+		panic(misusef("%q is defined twice", n.name))
+	}
+	n.graph, n.id = g, len(g.nodes)
+	g.nodes = append(g.nodes, n)
+	if n.kind == inputNode {
+		g.inputs[n.name] = append(g.inputs[n.name], n)
+	} else {
+		g.names[n.name] = true
+	}
+	return n
 }
 
-// BytesFunc counts a produced value in Work.Bytes.
-func BytesFunc[V any](size func(V) int) Option[V] { return func(o *options[V]) { o.bytes = size } }
-
-// Map derives one value per key of src, or none where f returns false.
-func Map[S, V any](g *Graph, name string, src Collection[S], f func(c *Ctx, key string, src S) (V, bool), opts ...Option[V]) Collection[V] {
-	panic("todo")
+// stored is the node whose changes are those of n: a projection has its source's.
+func (n *node) stored() *node {
+	for n.kind == projectNode {
+		n = n.src
+	}
+	return n
 }
-
-// Expand derives any number of values per key of src. The key of each is
-// JoinKey(source key, item key); item keys are unique within one call.
-func Expand[S, V any](g *Graph, name string, src Collection[S], f func(c *Ctx, key string, src S) []Item[V], opts ...Option[V]) Collection[V] {
-	panic("todo")
-}
-
-// JoinKey is the key of an expanded value: source, "|", item.
-func JoinKey(source, item string) string { return source + "|" + item }
-
-// Group indexes src: each value is a member of the buckets that f names (each at most once). f is
-// pure and reads nothing else.
-func Group[S any](g *Graph, name string, src Collection[S], f func(key string, v S) []string) Index[S] {
-	panic("todo")
-}
-
-// Reduce derives one value per bucket that has members, or none where f returns false. f reads
-// the bucket through Exists, Size, First or All.
-func Reduce[S, V any](g *Graph, name string, src Index[S], f func(c *Ctx, bucket string) (V, bool), opts ...Option[V]) Collection[V] {
-	panic("todo")
-}
-
-// Project is a view of src that is computed when read: no reads, no storage, no function counted.
-// Its values change when and only when those of src do.
-func Project[S, V any](g *Graph, name string, src Collection[S], f func(key string, v S) V) Collection[V] {
-	panic("todo")
-}
-
-var _ store.Key
