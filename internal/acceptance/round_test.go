@@ -1,0 +1,199 @@
+package acceptance_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// The product under test here knows words: a word with a "!" in it is refused,
+// and so is "needs:X" while X is absent.
+type product struct {
+	graph *derive.Graph
+	out   derive.Collection[string]
+}
+
+func newProduct() *product {
+	p := &product{graph: derive.New()}
+	in := derive.Input[string](p.graph, "words")
+	p.out = derive.Map(p.graph, "judged", in, func(c *derive.Ctx, _ string, word string) (string, bool) {
+		needed, needs := strings.CutPrefix(word, "needs:")
+		if needs && !derive.Has(c, in, needed) {
+			return "!needs " + needed, true
+		}
+		return word, true
+	})
+	return p
+}
+
+func (p *product) rules() acceptance.Rules {
+	return acceptance.Rules{Eval: p.graph.Eval, Check: func(trial derive.Result) []acceptance.Refusal {
+		var out []acceptance.Refusal
+		for c := range derive.Changes(trial.Delta, p.out) {
+			if !c.Has || !strings.Contains(c.New, "!") {
+				continue
+			}
+			step := verdict.OutputInvalid.Step(verdict.Accept, verdict.WasRejected, c.New)
+			if needed, ok := strings.CutPrefix(c.New, "!needs "); ok {
+				step.Related = []store.Key{word(needed)}
+			}
+			out = append(out, acceptance.Refusal{Culprits: []store.Key{word(c.Key)}, Step: step})
+		}
+		return out
+	}}
+}
+
+func word(name string) store.Key { return store.Key{Collection: "words", Name: name} }
+
+func set(name string, value any) store.Edit { return store.Edit{Key: word(name), Value: value} }
+
+// session runs rounds one after the other, as the pipeline does.
+type session struct {
+	*product
+	in   acceptance.Input
+	last acceptance.Decision
+}
+
+func newSession() *session { return &session{product: newProduct()} }
+
+func (s *session) round(edits ...store.Edit) acceptance.Decision {
+	s.in.Observed = s.in.Observed.Apply(edits...)
+	s.last = s.rules().Round(s.in)
+	s.in.Accepted, s.in.Standing = s.last.State, s.last.Rejected
+	return s.last
+}
+
+func (s *session) serving() map[string]string {
+	out := map[string]string{}
+	for key, value := range derive.Items(s.in.Accepted, s.out) {
+		out[key] = value
+	}
+	return out
+}
+
+func TestBadObjectStaysAlone(t *testing.T) {
+	s := newSession()
+	s.round(set("a", "one"), set("b", "two"))
+
+	s.round(set("a", "uno"), set("b", "bad!"), set("c", "three"))
+
+	if diff := cmp.Diff(map[string]string{"a": "uno", "b": "two", "c": "three"}, s.serving()); diff != "" {
+		t.Errorf("serving (-want +got):\n%s", diff)
+	}
+	if got := s.last.Rejected[word("b")]; !got.Retained || got.Steps[0].Message != "bad!" {
+		t.Errorf("rejection = %+v, want retained with the reason", got)
+	}
+}
+
+func TestNewBadObjectStaysInactive(t *testing.T) {
+	s := newSession()
+
+	s.round(set("a", "bad!"), set("b", "good"))
+
+	if diff := cmp.Diff(map[string]string{"b": "good"}, s.serving()); diff != "" {
+		t.Errorf("serving (-want +got):\n%s", diff)
+	}
+	if s.last.Rejected[word("a")].Retained {
+		t.Error("an object that was never accepted is said to be retained")
+	}
+}
+
+func TestRepairReleases(t *testing.T) {
+	s := newSession()
+	s.round(set("a", "bad!"))
+
+	s.round(set("a", "mended"))
+
+	if len(s.last.Rejected) != 0 || s.serving()["a"] != "mended" {
+		t.Errorf("rejected %v, serving %v", s.last.Rejected, s.serving())
+	}
+}
+
+func TestDeletionReleases(t *testing.T) {
+	s := newSession()
+	s.round(set("a", "bad!"))
+
+	s.round(set("a", nil))
+
+	if len(s.last.Rejected) != 0 {
+		t.Errorf("rejected %v, want none", s.last.Rejected)
+	}
+}
+
+func TestStandingRejectionCostsNoTrial(t *testing.T) {
+	s := newSession()
+	s.round(set("a", "bad!"), set("b", "bad!"))
+
+	s.round(set("c", "good"))
+
+	if s.last.Trials != 1 {
+		t.Errorf("trials = %d, want 1", s.last.Trials)
+	}
+}
+
+func TestRetriedWhenWhatItNeedsArrives(t *testing.T) {
+	s := newSession()
+	s.round(set("a", "needs:b"))
+	if len(s.last.Rejected) != 1 {
+		t.Fatalf("rejected %v, want a", s.last.Rejected)
+	}
+
+	s.round(set("b", "here"))
+
+	if diff := cmp.Diff(map[string]string{"a": "needs:b", "b": "here"}, s.serving()); diff != "" {
+		t.Errorf("serving (-want +got):\n%s", diff)
+	}
+}
+
+func TestRefusalOfNothingChangedIsReported(t *testing.T) {
+	s := newSession()
+	s.round(set("a", "needs:b"), set("b", "here"))
+
+	s.round(set("b", nil)) // a is at fault now, and did not change
+
+	if len(s.last.Unresolved) != 1 || len(s.last.Rejected) != 0 {
+		t.Errorf("unresolved %v, rejected %v; want one unresolved", s.last.Unresolved, s.last.Rejected)
+	}
+}
+
+// Whatever was edited and in whatever batches: what serves of each object is its
+// last good revision.
+func TestServesTheLastGoodRevision(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSession()
+		want := map[string]string{}
+		names := rapid.SampledFrom([]string{"a", "b", "c", "d"})
+		values := rapid.SampledFrom([]string{"x", "y", "z!", "w!", ""})
+		for range rapid.IntRange(1, 8).Draw(t, "rounds") {
+			var batch []store.Edit
+			for range rapid.IntRange(1, 4).Draw(t, "edits") {
+				name, value := names.Draw(t, "name"), values.Draw(t, "value")
+				if slices.ContainsFunc(batch, func(e store.Edit) bool { return e.Name == name }) {
+					continue
+				}
+				switch {
+				case value == "":
+					delete(want, name)
+					batch = append(batch, set(name, nil))
+				case strings.Contains(value, "!"):
+					batch = append(batch, set(name, value))
+				default:
+					want[name] = value
+					batch = append(batch, set(name, value))
+				}
+			}
+			s.round(batch...)
+			if diff := cmp.Diff(want, s.serving()); diff != "" {
+				t.Fatalf("serving (-want +got):\n%s", diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package verdict
+
+// Reasons of the stages around the compiler.
+var (
+	Seen = Reason{
+		Name: "Seen", Class: InfoClass, Meaning: "A source observed the object.",
+	}
+	Accepted = Reason{
+		Name: "Accepted", Class: InfoClass,
+		Meaning: "The observed revision passed every check and is the one in force.",
+	}
+	Compiled = Reason{
+		Name: "Compiled", Class: InfoClass, Meaning: "The object contributes to the configuration.",
+	}
+	Translated = Reason{
+		Name: "Translated", Class: InfoClass, Meaning: "Proxy resources were made from the object.",
+	}
+	Acknowledged = Reason{
+		Name: "Acknowledged", Class: InfoClass,
+		Meaning: "Every proxy that needs the object's resources has acknowledged them.",
+	}
+	AwaitingProxies = Reason{
+		Name: "AwaitingProxies", Class: InfoClass,
+		Meaning: "Some proxy has not answered yet, or none is connected.",
+	}
+	RefusedByProxy = Reason{
+		Name: "RefusedByProxy", Class: FailureClass,
+		Meaning: "A proxy refused a resource made from the object and keeps the previous one.",
+		Remedy:  "The message is the proxy's own; change the field it names.",
+	}
+	Retained = Reason{
+		Name: "Retained", Class: InfoClass,
+		Meaning: "The observed revision was rejected; the previous accepted revision keeps serving.",
+	}
+	NothingRetained = Reason{
+		Name: "NothingRetained", Class: InfoClass,
+		Meaning: "The observed revision was rejected and none was accepted before, so nothing of the object serves.",
+	}
+	OutputInvalid = Reason{
+		Name: "OutputInvalid", Class: FailureClass,
+		Meaning: "What the object compiles to failed a check that every resource passes before it is sent.",
+		Remedy:  "Change the value that the message names.",
+	}
+	InternalError = Reason{
+		Name: "InternalError", Class: FailureClass,
+		Meaning: "A function of Gatehouse failed on the object. This is a bug; independent objects are served.",
+		Remedy:  "Report it with the output of 'gatehouse why' and the object.",
+	}
+	WarmTimedOut = Reason{
+		Name: "WarmTimedOut", Class: OutcomeClass,
+		Meaning: "A cluster did not become ready in time; what uses it was sent anyway and may answer 503.",
+		Remedy:  "Check that the backend's host name resolves and that its health check passes.",
+	}
+)
+
+// stageReasons are those of this file, in order of name.
+var stageReasons = []Reason{
+	Accepted, Acknowledged, AwaitingProxies, Compiled, InternalError, NothingRetained,
+	OutputInvalid, RefusedByProxy, Retained, Seen, Translated, WarmTimedOut,
+}
