@@ -1,0 +1,104 @@
+package status
+
+import (
+	"slices"
+
+	core_v1 "k8s.io/api/core/v1"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+)
+
+// Object returns a copy of an API object with its status, as an API server would
+// hold it, or the object itself when its kind has no status that Gatehouse
+// writes. Entries that other controllers wrote stay untouched.
+func Object(object any, s verdict.Status, f Facts, controller gateway_v1.GatewayController) any {
+	switch o := object.(type) {
+	case *gateway_v1.GatewayClass:
+		out := o.DeepCopy()
+		out.Status.Conditions = s.Conditions
+		out.Status.SupportedFeatures = features(s.SupportedFeatures)
+		return out
+	case *gateway_v1.Gateway:
+		out := o.DeepCopy()
+		out.Status = gatewayStatus(s, f)
+		return out
+	case *gateway_v1.HTTPRoute:
+		out := o.DeepCopy()
+		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
+		return out
+	case *gateway_v1.GRPCRoute:
+		out := o.DeepCopy()
+		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
+		return out
+	case *gateway_v1.TCPRoute:
+		out := o.DeepCopy()
+		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
+		return out
+	case *gateway_v1.TLSRoute:
+		out := o.DeepCopy()
+		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
+		return out
+	case *gateway_v1.UDPRoute:
+		out := o.DeepCopy()
+		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
+		return out
+	case *core_v1.Secret:
+		return redacted(o)
+	default:
+		return object
+	}
+}
+
+// redacted is a Secret without its values; the keys stay.
+func redacted(secret *core_v1.Secret) *core_v1.Secret {
+	out := secret.DeepCopy()
+	for key := range out.Data {
+		out.Data[key] = []byte("redacted")
+	}
+	out.StringData = nil
+	return out
+}
+
+func features(names []string) []gateway_v1.SupportedFeature {
+	out := make([]gateway_v1.SupportedFeature, 0, len(names))
+	for _, name := range names {
+		out = append(out, gateway_v1.SupportedFeature{Name: gateway_v1.FeatureName(name)})
+	}
+	return out
+}
+
+func gatewayStatus(s verdict.Status, f Facts) gateway_v1.GatewayStatus {
+	out := gateway_v1.GatewayStatus{Conditions: s.Conditions}
+	for _, address := range f.Addresses {
+		out.Addresses = append(out.Addresses, gateway_v1.GatewayStatusAddress{
+			Type: new(gateway_v1.IPAddressType), Value: address,
+		})
+	}
+	for _, l := range s.Listeners {
+		out.Listeners = append(out.Listeners, gateway_v1.ListenerStatus{
+			Name: gateway_v1.SectionName(l.Name), SupportedKinds: kinds(l.SupportedKinds),
+			AttachedRoutes: l.AttachedRoutes, Conditions: l.Conditions,
+		})
+	}
+	return out
+}
+
+func kinds(names []string) []gateway_v1.RouteGroupKind {
+	out := make([]gateway_v1.RouteGroupKind, 0, len(names))
+	for _, name := range names {
+		out = append(out, gateway_v1.RouteGroupKind{Group: new(gateway_v1.Group(gateway_v1.GroupName)), Kind: gateway_v1.Kind(name)})
+	}
+	return out
+}
+
+// parents replaces this controller's entries and keeps all others.
+func parents(have []gateway_v1.RouteParentStatus, refs []gateway_v1.ParentReference, s verdict.Status, controller gateway_v1.GatewayController) []gateway_v1.RouteParentStatus {
+	out := slices.DeleteFunc(slices.Clone(have), func(p gateway_v1.RouteParentStatus) bool { return p.ControllerName == controller })
+	for _, p := range s.Parents {
+		if p.Index < len(refs) {
+			out = append(out, gateway_v1.RouteParentStatus{ParentRef: refs[p.Index], ControllerName: controller, Conditions: p.Conditions})
+		}
+	}
+	return out
+}

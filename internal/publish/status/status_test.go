@@ -1,0 +1,128 @@
+package status_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	core_v1 "k8s.io/api/core/v1"
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+)
+
+func condition(kind string, value meta_v1.ConditionStatus) meta_v1.Condition {
+	return meta_v1.Condition{Type: kind, Status: value, Reason: "Because"}
+}
+
+func programmedOf(conditions []meta_v1.Condition) string {
+	for _, c := range conditions {
+		if c.Type == "Programmed" {
+			return string(c.Status) + " " + c.Reason
+		}
+	}
+	return "absent"
+}
+
+func TestProgrammedFollowsProxies(t *testing.T) {
+	gateway := verdict.Status{Listeners: []verdict.ListenerStatus{
+		{Name: "good", Resource: "one"}, {Name: "busy", Resource: "two"}, {Name: "new", Resource: "three"}, {Name: "bad"},
+	}}
+	facts := status.Facts{Listeners: map[string]status.Programmed{
+		"one": {Done: true},
+		"two": {Reason: gateway_v1.ListenerReasonPortUnavailable, Message: "in use"},
+	}}
+
+	got := status.Complete(gateway, facts, 3)
+
+	want := map[string]string{
+		"good": "True Programmed", "busy": "False PortUnavailable", "new": "False Pending", "bad": "False Invalid",
+	}
+	have := map[string]string{}
+	for _, l := range got.Listeners {
+		have[l.Name] = programmedOf(l.Conditions)
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("listeners (-want +got):\n%s", diff)
+	}
+	if programmedOf(got.Conditions) != "True Programmed" {
+		t.Errorf("gateway = %s, want programmed by one listener", programmedOf(got.Conditions))
+	}
+}
+
+func TestGatewayIsNotProgrammedBeforeAnyListener(t *testing.T) {
+	for name, test := range map[string]struct {
+		listeners []verdict.ListenerStatus
+		want      string
+	}{
+		"none acknowledged": {[]verdict.ListenerStatus{{Name: "a", Resource: "one"}}, "False Pending"},
+		"none valid":        {[]verdict.ListenerStatus{{Name: "a"}}, "False Invalid"},
+	} {
+		got := status.Complete(verdict.Status{Listeners: test.listeners}, status.Facts{}, 1)
+		if programmedOf(got.Conditions) != test.want {
+			t.Errorf("%s: %s, want %s", name, programmedOf(got.Conditions), test.want)
+		}
+	}
+}
+
+func TestConditionsThatCompileDecidedWin(t *testing.T) {
+	held := condition("Programmed", meta_v1.ConditionFalse)
+	s := verdict.Status{Listeners: []verdict.ListenerStatus{{Resource: "one", Conditions: []meta_v1.Condition{held}}}}
+
+	got := status.Complete(s, status.Facts{Listeners: map[string]status.Programmed{"one": {Done: true}}}, 1)
+
+	if programmedOf(got.Listeners[0].Conditions) != "False Because" {
+		t.Errorf("listener = %s, want what compile decided", programmedOf(got.Listeners[0].Conditions))
+	}
+}
+
+func TestTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
+	ref := verdict.Ref{Collection: "HTTPRoute", Name: "shop/a"}
+	memory := status.NewTransitions()
+	start := time.Unix(1000, 0)
+	at := func(value meta_v1.ConditionStatus, now time.Time) time.Time {
+		s := verdict.Status{Parents: []verdict.ParentStatus{{Index: 12, Conditions: []meta_v1.Condition{condition("Accepted", value)}}}}
+		return memory.Stamp(ref, s, now).Parents[0].Conditions[0].LastTransitionTime.Time
+	}
+
+	first := at(meta_v1.ConditionTrue, start)
+	same := at(meta_v1.ConditionTrue, start.Add(time.Minute))
+	flipped := at(meta_v1.ConditionFalse, start.Add(2*time.Minute))
+
+	if !same.Equal(first) || !flipped.Equal(start.Add(2*time.Minute)) {
+		t.Errorf("times %v, %v, %v", first, same, flipped)
+	}
+}
+
+func TestForeignParentsStay(t *testing.T) {
+	foreign := gateway_v1.RouteParentStatus{ControllerName: "example.com/other", ParentRef: gateway_v1.ParentReference{Name: "theirs"}}
+	stale := gateway_v1.RouteParentStatus{ControllerName: "gatehouse.dev/gateway-controller", ParentRef: gateway_v1.ParentReference{Name: "gone"}}
+	route := &gateway_v1.HTTPRoute{}
+	route.Spec.ParentRefs = []gateway_v1.ParentReference{{Name: "theirs"}, {Name: "ours"}}
+	route.Status.Parents = []gateway_v1.RouteParentStatus{foreign, stale}
+
+	got := status.Object(route, verdict.Status{Parents: []verdict.ParentStatus{{Index: 1}}}, status.Facts{}, "gatehouse.dev/gateway-controller")
+
+	var parents []string
+	for _, p := range got.(*gateway_v1.HTTPRoute).Status.Parents {
+		parents = append(parents, string(p.ParentRef.Name))
+	}
+	if diff := cmp.Diff([]string{"theirs", "ours"}, parents); diff != "" {
+		t.Errorf("parents (-want +got):\n%s", diff)
+	}
+	if len(route.Status.Parents) != 2 {
+		t.Error("the observed object was changed")
+	}
+}
+
+func TestSecretsAreRedacted(t *testing.T) {
+	secret := &core_v1.Secret{Data: map[string][]byte{"tls.key": []byte("hidden")}}
+
+	got := status.Object(secret, verdict.Status{}, status.Facts{}, "x").(*core_v1.Secret)
+
+	if string(got.Data["tls.key"]) != "redacted" || string(secret.Data["tls.key"]) != "hidden" {
+		t.Errorf("got %q, observed %q", got.Data["tls.key"], secret.Data["tls.key"])
+	}
+}

@@ -1,0 +1,67 @@
+package xds
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+
+	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// Target serves xDS on one socket. Its Server is what changes are published to.
+type Target struct {
+	*xdsserve.Server
+	queue *queue
+	path  string
+	grpc  *grpc.Server
+	done  sync.WaitGroup
+}
+
+// New returns a Target that is not listening yet; o.Observe is its own.
+func New(socket string, o xdsserve.Options) *Target {
+	q := newQueue()
+	o.Observe = q.put
+	return &Target{Server: xdsserve.New(o), queue: q, path: socket}
+}
+
+// maxReceiveBytes admits a reconnecting proxy that lists 40,000 resources.
+const maxReceiveBytes = 64 << 20
+
+// Start listens on the socket, which only this user may open, and serves until Stop.
+func (t *Target) Start(ctx context.Context) error {
+	if err := os.Remove(t.path); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("xds socket %s: %w", t.path, err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "unix", t.path)
+	if err != nil {
+		return fmt.Errorf("xds socket %s: %w", t.path, err)
+	}
+	if err := os.Chmod(t.path, 0o600); err != nil {
+		return fmt.Errorf("xds socket %s: %w", t.path, err)
+	}
+	t.grpc = grpc.NewServer(xdsserve.ServerOptions(maxReceiveBytes)...)
+	discovery_v3.RegisterAggregatedDiscoveryServiceServer(t.grpc, t.Server)
+	t.done.Go(func() { _ = t.grpc.Serve(listener) })
+	return nil
+}
+
+// Stop ends all streams and removes the socket.
+func (t *Target) Stop(context.Context) error {
+	t.Close()
+	if t.grpc != nil {
+		t.grpc.Stop()
+	}
+	t.done.Wait()
+	return nil
+}
+
+// Events is signalled when Take has something to return.
+func (t *Target) Events() <-chan struct{} { return t.queue.signal }
+
+// Take returns what proxies answered since the last Take, in order per proxy.
+func (t *Target) Take() []xdsserve.Event { return t.queue.take() }
