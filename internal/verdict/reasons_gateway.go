@@ -1,0 +1,86 @@
+package verdict
+
+// Reasons that the compiler gives for GatewayClasses, Gateways and their listeners.
+var (
+	ClassNotFound = Reason{
+		Name: "ClassNotFound", Class: OutcomeClass,
+		Meaning: "The GatewayClass that the Gateway names does not exist, so no controller serves it.",
+		Remedy:  "Create the GatewayClass, or name an existing one in spec.gatewayClassName.",
+	}
+	OtherController = Reason{
+		Name: "OtherController", Class: OutcomeClass,
+		Meaning: "The object belongs to another controller; Gatehouse leaves it and its status alone.",
+		Remedy:  "To have Gatehouse serve it, use a GatewayClass whose spec.controllerName is that of this instance.",
+	}
+	InvalidParameters = Reason{
+		Name: "InvalidParameters", Class: OutcomeClass,
+		Meaning: "parametersRef names something that is no usable GatewayConfig.",
+		Remedy:  "Let parametersRef name an existing GatewayConfig with valid values.",
+	}
+	UnsupportedAddress = Reason{
+		Name: "UnsupportedAddress", Class: OutcomeClass,
+		Meaning: "spec.addresses asks for an address of a type that cannot be bound.",
+		Remedy:  "Use addresses of type IPAddress.",
+	}
+	PortUnavailable = Reason{
+		Name: "PortUnavailable", Class: OutcomeClass,
+		Meaning: "Another, older Gateway holds the listener's address and port.",
+		Remedy:  "Use another port, or give one of the Gateways its own address in spec.addresses.",
+	}
+	ListenersNotValid = Reason{
+		Name: "ListenersNotValid", Class: OutcomeClass,
+		Meaning: "Some listener of the Gateway is not accepted; with none accepted, the Gateway is not.",
+		Remedy:  "See the conditions of its listeners.",
+	}
+	ProtocolConflict = Reason{
+		Name: "ProtocolConflict", Class: OutcomeClass,
+		Meaning: "Listeners of one Gateway use the same port with protocols that cannot share it; none of them serves.",
+		Remedy:  "Give the listeners different ports.",
+	}
+	HostnameConflict = Reason{
+		Name: "HostnameConflict", Class: OutcomeClass,
+		Meaning: "Listeners of one Gateway have the same port, protocol and host name; none of them serves.",
+		Remedy:  "Give the listeners different host names or ports.",
+	}
+	UnsupportedProtocol = Reason{
+		Name: "UnsupportedProtocol", Class: OutcomeClass,
+		Meaning: "The protocol of the listener, or of the backend's port, is not served.",
+		Remedy:  "Use HTTP, HTTPS or TCP; for a backend, a protocol that the route can speak.",
+	}
+	InvalidRouteKinds = Reason{
+		Name: "InvalidRouteKinds", Class: OutcomeClass,
+		Meaning: "allowedRoutes.kinds names a kind that cannot attach to a listener of this protocol.",
+		Remedy:  "Name only kinds that the listener's status lists as supported, or leave kinds out.",
+	}
+	InvalidCertificateRef = Reason{
+		Name: "InvalidCertificateRef", Class: OutcomeClass,
+		Meaning: "A certificate of the listener does not exist or cannot be used; it serves with its other ones, if any.",
+		Remedy:  "Create the Secret with a matching tls.crt and tls.key.",
+	}
+	OverlappingHostnames = Reason{
+		Name: "OverlappingHostnames", Class: InfoClass,
+		Meaning: "HTTPS listeners of one port have host names that cover each other; a request for the wrong one answers 421.",
+	}
+	CertificateExpiring = Reason{
+		Name: "CertificateExpiring", Class: OutcomeClass,
+		Meaning: "A certificate expires soon; it keeps serving.",
+		Remedy:  "Renew the certificate.",
+	}
+	CertificateExpired = Reason{
+		Name: "CertificateExpired", Class: OutcomeClass,
+		Meaning: "A certificate has expired; it keeps serving, and clients that verify will refuse it.",
+		Remedy:  "Renew the certificate.",
+	}
+	UnusableCertificate = Reason{
+		Name: "UnusableCertificate", Class: FailureClass,
+		Meaning: "A Secret that a listener refers to has no certificate and key that belong together and that a proxy can use.",
+		Remedy:  "Store a PEM certificate chain in tls.crt and its private key (RSA of at least 2048 bits, or ECDSA on P-256, P-384 or P-521) in tls.key.",
+	}
+)
+
+// gatewayReasons are those of this file.
+var gatewayReasons = []Reason{
+	ClassNotFound, OtherController, InvalidParameters, UnsupportedAddress, PortUnavailable,
+	ListenersNotValid, ProtocolConflict, HostnameConflict, UnsupportedProtocol, InvalidRouteKinds,
+	InvalidCertificateRef, OverlappingHostnames, CertificateExpiring, CertificateExpired, UnusableCertificate,
+}

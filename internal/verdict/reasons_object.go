@@ -1,0 +1,42 @@
+package verdict
+
+// Reasons that the compiler gives for objects of any kind.
+var (
+	Referenced = Reason{
+		Name: "Referenced", Class: InfoClass, Meaning: "Something that serves uses the object.",
+	}
+	NotReferenced = Reason{
+		Name: "NotReferenced", Class: OutcomeClass,
+		Meaning: "Nothing that serves uses the object.",
+		Remedy:  "Refer to it, or look at why what refers to it does not serve.",
+	}
+	Redundant = Reason{
+		Name: "Redundant", Class: InfoClass,
+		Meaning: "The object permits what another object permits as well; without it nothing would change.",
+	}
+	NoReadyEndpoints = Reason{
+		Name: "NoReadyEndpoints", Class: OutcomeClass,
+		Meaning: "No endpoint of the slice is ready for a port that is used, or each is listed elsewhere too.",
+		Remedy:  "Check the port names against the Service, and the endpoints' conditions.",
+	}
+	NotYetSupported = Reason{
+		Name: "NotYetSupported", Class: OutcomeClass,
+		Meaning: "Gatehouse does not serve this kind or field yet. What must not be skipped answers 500 instead.",
+		Remedy:  "Leave it out.",
+	}
+	OutOfScope = Reason{
+		Name: "OutOfScope", Class: OutcomeClass,
+		Meaning: "The kind configures something that Gatehouse is not.",
+		Remedy:  "Use a product made for it.",
+	}
+	FeatureDisabled = Reason{
+		Name: "FeatureDisabled", Class: OutcomeClass,
+		Meaning: "A switch of the static configuration that opens the object's kind is off.",
+		Remedy:  "Turn on the switch that the message names and restart.",
+	}
+)
+
+// objectReasons are those of this file.
+var objectReasons = []Reason{
+	Referenced, NotReferenced, Redundant, NoReadyEndpoints, NotYetSupported, OutOfScope, FeatureDisabled,
+}
