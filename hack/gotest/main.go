@@ -16,24 +16,33 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/test/orphan"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	if err := adoptOrphans(); err != nil {
+func run(args []string, out io.Writer) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return test(ctx, args, out)
+}
+
+func test(ctx context.Context, args []string, out io.Writer) error {
+	if err := orphan.Adopt(); err != nil {
 		return err
 	}
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
+	// "go test" passes an interrupt on and reports what was running.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 30 * time.Second
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -44,7 +53,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	t := newTally(out)
 	t.read(stdout)
 	failed := cmd.Wait()
-	left := endOrphans(10 * time.Second)
+	left := orphan.End(10 * time.Second)
 	t.summary(time.Since(start), left)
 	return verdict(failed, t, left)
 }

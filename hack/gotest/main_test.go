@@ -2,10 +2,8 @@ package main
 
 import (
 	"errors"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 )
 
 const recorded = `{"Action":"output","Package":"p","Test":"TestA","Output":"noise of a\n"}
@@ -50,22 +48,5 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
-	}
-}
-
-func TestOrphansAreFoundAndEnded(t *testing.T) {
-	if err := adoptOrphans(); err != nil {
-		t.Fatal(err)
-	}
-	// The shell ends at once; its child is ours then.
-	if err := exec.CommandContext(t.Context(), "sh", "-c", "sleep 300 >/dev/null 2>&1 &").Run(); err != nil {
-		t.Fatal(err)
-	}
-	left := endOrphans(200 * time.Millisecond)
-	if len(left) != 1 || !strings.Contains(left[0], "sleep 300") {
-		t.Errorf("left behind: %q, want the sleeping child", left)
-	}
-	if again := endOrphans(time.Second); again != nil {
-		t.Errorf("still there: %q", again)
 	}
 }

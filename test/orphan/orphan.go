@@ -1,4 +1,7 @@
-package main
+// Package orphan finds processes that outlive whoever should have ended them: it
+// makes the calling process the parent of every descendant whose own parent ends.
+// Linux only; one user per process.
+package orphan
 
 import (
 	"fmt"
@@ -11,18 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adoptOrphans makes this process the parent of every descendant whose own
-// parent ends, so that none escapes notice.
-func adoptOrphans() error {
+// Adopt makes this process the parent of every descendant whose own parent ends,
+// so that none escapes notice.
+func Adopt() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of orphans: %w", err)
 	}
 	return nil
 }
 
-// endOrphans reaps what ends by itself within the grace, ends the rest, and
-// returns the command lines of those it had to end.
-func endOrphans(grace time.Duration) []string {
+// End reaps what ends by itself within the grace, kills the rest, and returns the
+// command lines of those it had to kill. Every child of this process counts, so
+// all that it waits for itself must have ended.
+func End(grace time.Duration) []string {
 	for deadline := time.Now().Add(grace); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		reap()
 		if len(children()) == 0 {
