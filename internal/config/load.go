@@ -38,7 +38,7 @@ func Load(src Source) (Loaded, error) {
 			value := strings.Join(got.values, ", ")
 			errs = append(errs, &Error{From: got.from, Field: s.Key, Value: value, Problem: err.Error()})
 		}
-		if got.from != "default" {
+		if got.from != fromDefault {
 			out.Given = append(out.Given, Given{Key: s.Key, Value: strings.Join(got.values, ", "), From: got.from})
 		}
 	}

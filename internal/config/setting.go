@@ -57,11 +57,18 @@ func (s *setting) defaults(env map[string]string) []string {
 	if s.Default == "" {
 		return nil
 	}
-	state := env["XDG_STATE_HOME"]
-	if !filepath.IsAbs(state) { // the XDG base directory specification says to ignore relative ones
-		state = filepath.Join(env["HOME"], ".local", "state")
+	rest, inState := strings.CutPrefix(s.Default, stateHome)
+	if !inState {
+		return []string{s.Default}
 	}
-	return []string{strings.Replace(s.Default, stateHome, state, 1)}
+	state, home := env["XDG_STATE_HOME"], env["HOME"]
+	switch {
+	case filepath.IsAbs(state): // the XDG base directory specification says to ignore relative ones
+		return []string{state + rest}
+	case home != "":
+		return []string{filepath.Join(home, ".local", "state") + rest}
+	}
+	return nil
 }
 
 // stateHome stands for the user's directory of state data.

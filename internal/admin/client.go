@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+)
+
+// Client asks a running instance. Its errors are lines for users.
+type Client struct {
+	// Address is HOST:PORT of the admin API.
+	Address string
+	// Timeout bounds each question; default 10 s.
+	Timeout time.Duration
+}
+
+// maxAnswer is the largest answer that is read, in bytes.
+const maxAnswer = 1 << 30
+
+// Verdict returns the verdict of an object; name is "namespace/name", or a name
+// alone. The error is an *Absent when the object was never seen, and an
+// *Unreachable when nobody answers.
+func (c Client) Verdict(ctx context.Context, kind, name string) (verdict.Verdict, error) {
+	return ask[verdict.Verdict](ctx, c, objectPath("/v1/verdicts", kind, name))
+}
+
+// Verdicts returns the verdicts of a kind, or of all kinds when it is empty.
+func (c Client) Verdicts(ctx context.Context, kind string) ([]verdict.Verdict, error) {
+	l, err := ask[List[verdict.Verdict]](ctx, c, "/v1/verdicts?kind="+url.QueryEscape(kind))
+	return l.Items, err
+}
+
+// Objects returns the objects of a kind with their status, or of every kind that
+// has one when it is empty.
+func (c Client) Objects(ctx context.Context, kind string) ([]json.RawMessage, error) {
+	l, err := ask[List[json.RawMessage]](ctx, c, objectPath("/v1/status", kind, ""))
+	return l.Items, err
+}
+
+// Object returns one object with its status. Errors are as of Verdict.
+func (c Client) Object(ctx context.Context, kind, name string) (json.RawMessage, error) {
+	return ask[json.RawMessage](ctx, c, objectPath("/v1/status", kind, name))
+}
+
+// Overview returns the state of the instance in one page.
+func (c Client) Overview(ctx context.Context) (Overview, error) {
+	return ask[Overview](ctx, c, "/v1/overview")
+}
+
+// Views returns what each proxy believes.
+func (c Client) Views(ctx context.Context) ([]View, error) {
+	l, err := ask[List[View]](ctx, c, "/v1/views")
+	return l.Items, err
+}
+
+// objectPath appends kind and name, each part escaped, as far as they are given.
+func objectPath(base, kind, name string) string {
+	parts := []string{base}
+	if kind != "" {
+		parts = append(parts, url.PathEscape(kind))
+	}
+	if name != "" {
+		for part := range strings.SplitSeq(name, "/") {
+			parts = append(parts, url.PathEscape(part))
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func ask[T any](ctx context.Context, c Client, path string) (T, error) {
+	var answer T
+	timeout := c.Timeout
+	if timeout == 0 {
+		timeout = 10 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	body, status, err := c.fetch(ctx, path)
+	if err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = fmt.Errorf("no answer within %s", timeout)
+		}
+		return answer, &Unreachable{Address: c.Address, Err: err}
+	}
+	if status != http.StatusOK {
+		return answer, refusal(status, body)
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return answer, fmt.Errorf("%s answered something that is no JSON of this version: %w", c.Address, err)
+	}
+	return answer, nil
+}
+
+// fetch returns an answer of the admin API, or an error when it is somebody else's.
+func (c Client) fetch(ctx context.Context, path string) (body []byte, status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.Address+path, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	// A transport of its own: the environment's HTTP proxy has no business here.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, 0, errors.Unwrap(err) // without the URL
+	}
+	defer response.Body.Close()
+	if response.Header.Get(serverHeader) == "" {
+		return nil, 0, fmt.Errorf("something else listens there (HTTP %d)", response.StatusCode)
+	}
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return body, response.StatusCode, err
+}

@@ -1,0 +1,86 @@
+package live
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+)
+
+// View shows events as lines on a terminal.
+type View struct {
+	style render.Style
+
+	mu sync.Mutex // guards what follows
+	w  io.Writer
+	// object is the width of the column of objects; it only grows, so that lines
+	// stay below each other.
+	object int
+}
+
+var _ observe.Live = (*View)(nil)
+
+// NewView returns a View that writes to w.
+func NewView(w io.Writer, s render.Style) *View { return &View{w: w, style: s, object: 24} }
+
+// Started opens the view.
+func (v *View) Started(s observe.Start) {
+	envoy := "envoy " + s.Envoy
+	if s.EnvoyHow != "" {
+		envoy += " (" + s.EnvoyHow + ")"
+	}
+	v.print("%s %s\n", v.style.Paint(render.Bold, "gatehouse "+s.Version), v.style.Text("· "+envoy+" · admin "+s.Admin))
+}
+
+// Loaded shows what the first batch of objects came to.
+func (v *View) Loaded(l observe.Loaded) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s in %s\n", render.Counts(l.ByState), render.Count(l.Files, "file"))
+	for _, p := range l.Problems {
+		b.WriteString(render.Problem(v.style, p))
+	}
+	v.print("%s", b.String())
+}
+
+// Ready shows where the gateways can be reached.
+func (v *View) Ready(r observe.Ready) {
+	v.print("%s%s in %s\n\n", served(v.style, r.Gateways), v.style.Paint(render.Green, "ready"), render.Duration(r.Took))
+}
+
+func served(s render.Style, gateways []observe.Served) string {
+	t := render.Table{}
+	for _, g := range gateways {
+		addresses := strings.Join(g.Addresses, "  ")
+		if addresses == "" {
+			addresses = "no address"
+		}
+		t.Rows = append(t.Rows, []render.Cell{render.T("gateway " + g.Name), render.T(addresses)})
+	}
+	return t.Render(s)
+}
+
+// Event shows one change.
+func (v *View) Event(e observe.LiveEvent) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	object := strings.ToLower(e.Kind) + " " + e.Name
+	v.object = max(v.object, min(utf8.RuneCountInString(object), widest))
+	_, _ = io.WriteString(v.w, render.Event(v.style, e, v.object))
+}
+
+// widest is the most that one long name may push the other columns to the right.
+const widest = 44
+
+// Stopping says that the instance ends.
+func (v *View) Stopping(why string) { v.print("%s\n", v.style.Text("stopping: "+why)) }
+
+// print ignores errors: when the terminal is gone there is nobody to tell.
+func (v *View) print(format string, args ...any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, _ = fmt.Fprintf(v.w, format, args...)
+}

@@ -1,0 +1,109 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+)
+
+// Overview returns what "gatehouse status" opens with.
+func Overview(s Style, o admin.Overview, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", s.Paint(Bold, "gatehouse "+s.Text(o.Version)),
+		s.Text(fmt.Sprintf("· envoy %s · revision %d · up %s", o.Envoy, o.Revision, Duration(now.Sub(o.Since)))))
+	fmt.Fprintf(&b, "%s\n\n", s.Text(Counts(o.Objects)))
+	if len(o.Gateways) == 0 {
+		b.WriteString("no gateway is served; a Gateway needs a GatewayClass with this controller's name\n")
+	}
+	b.WriteString(gateways(s, o.Gateways))
+	if len(o.Attention) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", s.Paint(Bold, "needs attention"))
+	}
+	for _, a := range o.Attention {
+		b.WriteString(Attention(s, a))
+	}
+	return b.String()
+}
+
+// Counts says how many objects are in which state, for example
+// "31 objects: 29 serving, 1 excluded, 1 rejected".
+func Counts(byState map[string]int) string {
+	total := 0
+	var parts []string
+	for _, state := range []verdict.State{verdict.Serving, verdict.Partial, verdict.Pending, verdict.Excluded, verdict.Rejected} {
+		if n := byState[string(state)]; n > 0 {
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ToLower(string(state))))
+		}
+	}
+	if total == 0 {
+		return "0 objects"
+	}
+	return Count(total, "object") + ": " + strings.Join(parts, ", ")
+}
+
+func gateways(s Style, all []admin.GatewayOverview) string {
+	t := Table{Header: []string{"GATEWAY", "PROTOCOL", "ADDRESS", "HOST NAME", "ROUTES", "STATE"}}
+	for _, g := range all {
+		state := fmt.Sprintf("%s, acknowledged by %d of %s", g.State, g.Acknowledged, Count(g.Proxies, "proxy"))
+		t.Rows = append(t.Rows, []Cell{T(g.Name), T(""), T(""), T(""), T(""), {state, stateMarks[g.State].color}})
+		for _, l := range g.Listeners {
+			t.Rows = append(t.Rows, listenerRow(l))
+		}
+	}
+	return t.Render(s)
+}
+
+func listenerRow(l admin.ListenerOverview) []Cell {
+	host := l.Hostname
+	if host == "" {
+		host = "any"
+	}
+	state := Cell{"programmed", Green}
+	if !l.Programmed {
+		state = Cell{reasoned(l.Reason, l.Message), Red}
+	}
+	return []Cell{T("  " + l.Name), T(l.Protocol), T(l.Address), T(host), T(fmt.Sprint(l.AttachedRoutes)), state}
+}
+
+func reasoned(reason, message string) string {
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + message
+}
+
+// attentionIndent is where the name of an object starts: mark, state, and gaps.
+const attentionIndent = 14
+
+// Attention returns one thing to look at: the object, why, and where it stands.
+func Attention(s Style, a admin.Attention) string {
+	var b strings.Builder
+	m := stateMarks[a.State]
+	name := strings.TrimSpace(strings.ToLower(a.Kind) + " " + a.Name)
+	fmt.Fprintf(&b, "  %s %s%s\n", s.mark(m), s.Paint(m.color, pad(strings.ToLower(string(a.State)), attentionIndent-4)), s.Text(name))
+	text := a.Message
+	if a.Field != "" && !strings.Contains(text, a.Field) {
+		text = a.Field + ": " + text
+	}
+	writeIndented(&b, s, text)
+	var where []string
+	if a.Where != "" {
+		where = append(where, "file "+a.Where)
+	}
+	if a.Serves != "" {
+		where = append(where, "keeps serving: "+a.Serves)
+	}
+	if len(where) > 0 {
+		writeIndented(&b, s, strings.Join(where, " · "))
+	}
+	return b.String()
+}
+
+func writeIndented(b *strings.Builder, s Style, text string) {
+	b.WriteString(strings.Repeat(" ", attentionIndent))
+	hang(b, s.wrap(text, s.width()-attentionIndent), attentionIndent)
+}

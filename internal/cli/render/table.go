@@ -1,0 +1,99 @@
+package render
+
+import (
+	"slices"
+	"strings"
+)
+
+// Cell is one field of a table.
+type Cell struct {
+	Text  string
+	Color Color
+}
+
+// T is a plain cell.
+func T(text string) Cell { return Cell{Text: text} }
+
+// Table lays rows out in columns; the last column takes the rest of the width
+// and wraps within it.
+type Table struct {
+	Header []string
+	Rows   [][]Cell
+}
+
+// gap is the space between columns.
+const gap = 2
+
+// Render returns the table; it is empty when there are no rows.
+func (t Table) Render(s Style) string {
+	if len(t.Rows) == 0 {
+		return ""
+	}
+	rows := t.Rows
+	if t.Header != nil {
+		rows = slices.Insert(slices.Clone(rows), 0, headerCells(t.Header))
+	}
+	for i, row := range rows {
+		rows[i] = slices.Clone(row)
+		for j := range row {
+			rows[i][j].Text = s.Text(row[j].Text)
+		}
+	}
+	widths := columnWidths(rows)
+	var b strings.Builder
+	for _, row := range rows {
+		writeRow(&b, s, row, widths)
+	}
+	return b.String()
+}
+
+func headerCells(header []string) []Cell {
+	cells := make([]Cell, len(header))
+	for i, h := range header {
+		cells[i] = Cell{Text: h, Color: Dim}
+	}
+	return cells
+}
+
+func columnWidths(rows [][]Cell) []int {
+	var widths []int
+	for _, row := range rows {
+		for j, cell := range row {
+			if j == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[j] = max(widths[j], columns(cell.Text))
+		}
+	}
+	return widths
+}
+
+// narrow is the least room that a wrapped column is given beside the others.
+const narrow = 20
+
+func writeRow(b *strings.Builder, s Style, row []Cell, widths []int) {
+	last := len(row) - 1
+	at := 0
+	var line strings.Builder
+	for j, cell := range row[:last] {
+		line.WriteString(s.Paint(cell.Color, cell.Text))
+		line.WriteString(strings.Repeat(" ", widths[j]-columns(cell.Text)+gap))
+		at += widths[j] + gap
+	}
+	if row[last].Text == "" {
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		return
+	}
+	if s.width()-at < narrow {
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		line.Reset()
+		line.WriteString(strings.Repeat(" ", 2*gap))
+		at = 2 * gap
+	}
+	b.WriteString(line.String())
+	lines := s.wrap(row[last].Text, s.width()-at)
+	for i := range lines {
+		lines[i] = s.Paint(row[last].Color, lines[i])
+	}
+	hang(b, lines, at)
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+)
+
+// target is an object, or a kind, that a user names.
+type target struct {
+	kind string // the proper name if it is known, else as it was written
+	name string // "namespace/name", or a name alone; empty for the whole kind
+}
+
+var errNoTarget = errors.New("name an object: KIND NAMESPACE/NAME, for example httproute shop/checkout")
+
+// parseTarget reads KIND NS/NAME, KIND NAME, KIND/NS/NAME, KIND/NAME, or KIND.
+func parseTarget(args []string) (target, error) {
+	text := strings.Join(args, "/")
+	parts := strings.Split(text, "/")
+	if len(parts) > 3 || strings.Contains(text, "//") || strings.HasPrefix(text, "/") || strings.HasSuffix(text, "/") {
+		return target{}, fmt.Errorf("%q names no object; write KIND NAMESPACE/NAME, for example httproute shop/checkout", strings.Join(args, " "))
+	}
+	t := target{kind: parts[0], name: strings.Join(parts[1:], "/")}
+	if k, ok := admin.ResolveKind(t.kind); ok {
+		t.kind = k.Name
+		if k.ClusterScoped && len(parts) == 3 {
+			return target{}, fmt.Errorf("%s has no namespace; write %s %s", k.Name, strings.ToLower(k.Name), parts[2])
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/app"
+	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
+)
+
+func (s *session) validateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "validate -f PATH...",
+		Short:   "Check files as 'run' would, one line a finding, and exit 1 if there is any",
+		Example: "  gatehouse validate -f examples/shop",
+	}
+	load := s.settingFlags(cmd, offline)
+	paths := fileFlag(cmd)
+	output := outputFlag(cmd, asTable, asJSON, asYAML)
+	cmd.RunE = s.begin(func(cmd *cobra.Command, args []string) error {
+		from, err := s.files(paths, args)
+		if err != nil {
+			return err
+		}
+		loaded, err := load(false)
+		if err != nil {
+			return usage(err)
+		}
+		findings, err := app.Validate(cmd.Context(), app.ValidateOptions{
+			Paths: from, ControllerName: loaded.Run.ControllerName, Features: loaded.Run.Features,
+			Print: func(r app.Report) error { return s.printReport(output.value, r) },
+		}, s.io())
+		if err == nil && findings > 0 {
+			return &exit{code: 1}
+		}
+		return err
+	})
+	return cmd
+}
+
+// fileFlag adds -f.
+func fileFlag(cmd *cobra.Command) *[]string {
+	cmd.Args = cobra.ArbitraryArgs
+	paths := new([]string)
+	cmd.Flags().VarP(&pathList{paths}, "filename", "f", "file or directory of objects; may be repeated, and more may follow")
+	return paths
+}
+
+// pathList shows its kind of value as PATH.
+type pathList struct{ paths *[]string }
+
+func (p *pathList) String() string { return "" }
+
+// Set adds one path.
+func (p *pathList) Set(v string) error {
+	*p.paths = append(*p.paths, v)
+	return nil
+}
+
+// Type is what help shows after the flag.
+func (p *pathList) Type() string { return "PATH" }
+
+// files returns the paths of -f and those that follow it.
+func (s *session) files(flag *[]string, args []string) ([]string, error) {
+	paths := append(*flag, args...)
+	if len(paths) == 0 {
+		return nil, usage(fmt.Errorf("no file was named; use -f PATH, for example -f examples/shop"))
+	}
+	return paths, nil
+}
+
+func (s *session) printReport(format string, r app.Report) error {
+	if format != asTable {
+		if r.Findings == nil {
+			r.Findings = []app.Finding{}
+		}
+		return encode(s.Out, format, r)
+	}
+	if _, err := io.WriteString(s.Out, render.Findings(s.style, r.Findings)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(s.Err, render.Summary(r))
+	return err
+}

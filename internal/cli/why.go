@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+)
+
+func (s *session) whyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "why KIND NAMESPACE/NAME",
+		Short:   "Say what became of one object, and why, through every stage down to the proxies",
+		Example: "  gatehouse why httproute shop/checkout\n  gatehouse why gateway shop/edge --check -o json",
+		Long: "Kinds may be written in any case, as plural, or short (gw, gc, svc). Without a namespace the\n" +
+			"object in namespace default is meant, or else the only one of that name.\n" +
+			"It exits 1 if the object was never seen, and then says what would have to be true.",
+		Args:              exactTarget,
+		ValidArgsFunction: s.completeTarget,
+	}
+	client := s.clientFlags(cmd)
+	output := outputFlag(cmd, asTable, asJSON, asYAML)
+	check := cmd.Flags().Bool("check", false, "also exit 1 unless the object is Serving")
+	cmd.RunE = s.begin(func(cmd *cobra.Command, args []string) error {
+		c, err := client()
+		if err != nil {
+			return err
+		}
+		t, err := parseTarget(args)
+		if err != nil {
+			return usage(err)
+		}
+		v, err := c.Verdict(cmd.Context(), t.kind, t.name)
+		if absent, ok := errors.AsType[*admin.Absent](err); ok {
+			return errors.Join(s.printNeverSeen(output.value, absent.NeverSeen), &exit{code: 1})
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.printVerdict(output.value, v), checked(*check, v))
+	})
+	return cmd
+}
+
+// exactTarget wants KIND and NAME, as one argument or as two.
+func exactTarget(_ *cobra.Command, args []string) error {
+	if len(args) == 0 || len(args) > 2 {
+		return errNoTarget
+	}
+	t, err := parseTarget(args)
+	if err == nil && t.name == "" {
+		err = errNoTarget
+	}
+	return err
+}
+
+func (s *session) printVerdict(format string, v verdict.Verdict) error {
+	if format != asTable {
+		return encode(s.Out, format, v)
+	}
+	_, err := io.WriteString(s.Out, render.Why(s.style, v))
+	return err
+}
+
+func (s *session) printNeverSeen(format string, n admin.NeverSeen) error {
+	if format != asTable {
+		return encode(s.Out, format, n)
+	}
+	_, err := io.WriteString(s.Out, render.NeverSeen(s.style, n))
+	return err
+}
+
+func checked(check bool, v verdict.Verdict) error {
+	if !check || v.State == verdict.Serving {
+		return nil
+	}
+	name := v.Object.Name
+	if v.Object.Namespace != "" {
+		name = v.Object.Namespace + "/" + name
+	}
+	return fmt.Errorf("%s %s is %s, not Serving", v.Object.Kind, name, v.State)
+}
