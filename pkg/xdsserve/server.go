@@ -1,9 +1,13 @@
 package xdsserve
 
 import (
+	"context"
+	"sync"
 	"time"
 
 	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // Options tune a Server; the zero value is usable.
@@ -15,85 +19,94 @@ type Options struct {
 	// Grace is how long an unused cluster stays after the routes that left it
 	// were acknowledged; default 200 ms.
 	Grace time.Duration
+	// MaxNames is how many resources a proxy may ask for by name; its stream
+	// ends when it asks for more. Default 200,000.
+	MaxNames int
 	// Observe is called for each Event, in order per proxy, from the stream's
-	// goroutine; it must not block.
+	// goroutine; it must not block, and must not call the Server.
 	Observe func(Event)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Group == nil {
+		o.Group = func(_, cluster string) string { return cluster }
+	}
+	if o.WarmTimeout == 0 {
+		o.WarmTimeout = 2 * time.Second
+	}
+	if o.Grace == 0 {
+		o.Grace = 200 * time.Millisecond
+	}
+	if o.MaxNames == 0 {
+		o.MaxNames = 200_000
+	}
+	if o.Observe == nil {
+		o.Observe = func(Event) {}
+	}
+	return o
 }
 
 // Server serves delta ADS. Register it with
 // discovery_v3.RegisterAggregatedDiscoveryServiceServer.
+//
+// Locks: a session's mu comes before Server.mu. Publish and Retry hold Server.mu
+// alone and for the size of the change; each step of a session holds it for reading,
+// so that what goes out in one step is one state of the catalog.
 type Server struct {
 	discovery_v3.UnimplementedAggregatedDiscoveryServiceServer
+
+	opts    Options
+	closing context.Context // done when the Server closes
+	close   context.CancelFunc
+	running sync.WaitGroup
+
+	mu       sync.RWMutex
+	catalog  catalog
+	streams  map[string]map[*connection]struct{} // by group
+	memories map[identity]memory
+	closed   bool
+	noted    uint64 // (change, stream) pairs, for tests of cost
 }
+
+// identity tells proxies apart.
+type identity struct{ group, proxy string }
 
 // New returns a Server without resources.
-func New(o Options) *Server { panic("todo") }
-
-// Publish changes what is served, atomically, and returns the sequence number
-// of the change, which increases by one each time. It does not block on proxies.
-func (s *Server) Publish(u Update) uint64 { panic("todo") }
-
-// Retry sends resources again to the proxies that refused them, as for a port
-// that was in use.
-func (s *Server) Retry(names ...Scoped) { panic("todo") }
-
-// Ledger returns what every connected proxy of a group believes now.
-func (s *Server) Ledger(group string) []Belief { panic("todo") }
-
-// Close ends all streams and waits for them.
-func (s *Server) Close() { panic("todo") }
-
-// EventKind tells Events apart.
-type EventKind string
-
-// Kinds of events.
-const (
-	Connected    EventKind = "connected"
-	Disconnected EventKind = "disconnected"
-	// Sent: a response left, with Names and Bytes.
-	Sent EventKind = "sent"
-	// Acknowledged: the proxy took a response; Names are its resources.
-	Acknowledged EventKind = "acknowledged"
-	// Refused: the proxy refused Names with Message.
-	Refused EventKind = "refused"
-	// Settled: everything published up to Seq that this proxy should have is acknowledged or refused.
-	Settled EventKind = "settled"
-	// WarmTimedOut: Names went out although the clusters that they use did not become ready in time.
-	WarmTimedOut EventKind = "warm-timed-out"
-)
-
-// Event is something that happened on one proxy's stream.
-type Event struct {
-	Kind  EventKind
-	Proxy string // node id
-	Group string
-	At    time.Time
-	// Seq is the highest sequence number of Publish that the event covers.
-	Seq     uint64
-	Type    Type
-	Names   []string
-	Removed []string
-	Bytes   int
-	Message string
+func New(o Options) *Server {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Server{
+		opts: o.withDefaults(), closing: ctx, close: cancel,
+		catalog:  catalog{groups: map[string]*shelf{}},
+		streams:  map[string]map[*connection]struct{}{},
+		memories: map[identity]memory{},
+	}
 }
 
-// Belief is what one proxy has acknowledged and refused.
-type Belief struct {
-	Proxy string
-	Group string
-	Since time.Time // connected since
-	// Seq is the highest sequence number of Publish whose resources this proxy has all answered.
-	Seq uint64
-	// Behind counts resources sent or waiting that it has not answered yet.
-	Behind  int
-	Refused []Refusal
+// Close ends all streams and waits for them. Later streams are refused. It may be
+// called more than once.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.close()
+	s.running.Wait()
 }
 
-// Refusal is one resource that a proxy refused and that is still wanted.
-type Refusal struct {
-	Name
-	Version string
-	Message string
-	Origins []string
-	At      time.Time
+// StreamAggregatedResources refuses state-of-the-world ADS with Unimplemented.
+func (s *Server) StreamAggregatedResources(discovery_v3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+	return status.Error(codes.Unimplemented,
+		"only delta ADS is served: set dynamic_resources.ads_config.api_type to DELTA_GRPC in the bootstrap")
 }
+
+// enter counts a stream in, unless the Server is closed.
+func (s *Server) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosing
+	}
+	s.running.Add(1)
+	return nil
+}
+
+var errClosing = status.Error(codes.Unavailable, "the control plane is closing; connect again")

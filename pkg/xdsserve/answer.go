@@ -1,0 +1,177 @@
+package xdsserve
+
+import (
+	"slices"
+
+	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+)
+
+// flight is a response that the proxy has not answered yet.
+type flight struct {
+	kind    kind
+	sent    []carried
+	removed []carried
+	absent  []string // answers to names that do not exist
+	seq     uint64
+}
+
+// carried is one resource of a flight; it is nil for a removal.
+type carried struct {
+	r     *record
+	it    *item
+	epoch int32
+}
+
+func (f *flight) names() []string        { return carriedNames(f.sent) }
+func (f *flight) removedNames() []string { return append(carriedNames(f.removed), f.absent...) }
+
+func carriedNames(cs []carried) []string {
+	names := make([]string, len(cs))
+	for i, c := range cs {
+		names[i] = c.r.name
+	}
+	return names
+}
+
+// answer takes an ACK or a NACK. Answers to unknown nonces are stale or invented
+// and mean nothing.
+func (s *session) answer(k kind, req *discovery_v3.DeltaDiscoveryRequest) {
+	f := s.flights[req.GetResponseNonce()]
+	if f == nil || f.kind != k {
+		return
+	}
+	delete(s.flights, req.GetResponseNonce())
+	s.inFlight[k]--
+	if detail := req.GetErrorDetail(); detail != nil {
+		s.refuse(f, detail.GetMessage())
+	} else {
+		s.acknowledge(f)
+	}
+	s.land(f)
+	s.drained()
+}
+
+// acknowledge records that the proxy took a response as a whole.
+func (s *session) acknowledge(f *flight) {
+	s.emit(Event{Kind: Acknowledged, Type: f.kind.Type(), Seq: f.seq, Names: f.names(), Removed: f.removedNames()})
+	for _, c := range f.sent {
+		if c.r.epoch == c.epoch {
+			s.took(c.r, c.it)
+		}
+	}
+	for _, c := range f.removed {
+		if c.r.epoch == c.epoch {
+			s.removed(c.r)
+		}
+	}
+}
+
+func (s *session) took(r *record, it *item) {
+	r.ackedAt, r.suspect = s.now, false
+	if r.want != nil && r.want.Version == it.Version {
+		it = r.want
+		s.setRefused(r, nil)
+	}
+	if r.sent != nil && r.sent.Version == it.Version {
+		delete(s.cold, r)
+	}
+	if r.kind == listeners && r.held != nil && r.held != it && r.held.Version != it.Version {
+		s.claim(r, r.held)
+		s.draining[r] = append(s.draining[r], r.held)
+	}
+	s.setHeld(r, it)
+	s.certain(r)
+}
+
+func (s *session) removed(r *record) {
+	r.ackedAt = s.now
+	if r.removing {
+		r.removing, r.touched = false, false
+	}
+	s.setHeld(r, nil)
+	s.certain(r)
+	s.release(r, s.draining[r]...)
+	delete(s.draining, r)
+}
+
+// refuse records that the proxy refused a response. A response of one resource
+// names the culprit. Otherwise each of its resources is in doubt, and goes again
+// alone: the proxy may have applied any of them, and records none. A refused
+// removal is taken for done once it went alone; else it goes again.
+func (s *session) refuse(f *flight, message string) {
+	e := Event{Kind: Refused, Type: f.kind.Type(), Seq: f.seq, Names: f.names(), Removed: f.removedNames(), Message: message}
+	if len(f.sent) > 1 {
+		e.Kind = Doubted
+	}
+	s.emit(e)
+	for _, c := range f.sent {
+		if c.r.epoch != c.epoch {
+			continue
+		}
+		c.r.suspect = true
+		if len(f.sent) == 1 {
+			s.condemn(c.r, c.it, message)
+		} else {
+			s.claim(c.r, c.it)
+			c.r.doubt = append(c.r.doubt, c.it)
+		}
+	}
+	for _, c := range f.removed {
+		switch {
+		case c.r.epoch != c.epoch:
+		case len(f.sent) == 0:
+			s.removed(c.r)
+		default:
+			c.r.removing = false
+		}
+	}
+}
+
+// condemn notes a refusal, unless something newer is wanted by now.
+func (s *session) condemn(r *record, it *item, message string) {
+	if r.sent != nil && r.sent.Version == it.Version {
+		delete(s.cold, r)
+	}
+	if r.want != nil && r.want.Version == it.Version {
+		s.setRefused(r, &refusal{version: it.Version, message: message, at: s.now})
+	}
+}
+
+// land takes the resources of an answered response out of the air.
+func (s *session) land(f *flight) {
+	for _, c := range slices.Concat(f.sent, f.removed) {
+		r := c.r
+		if r.flights--; r.flights == 0 {
+			r.sent = nil
+			r.removing = false
+		}
+		s.release(r, c.it)
+		s.answered(r)
+		if r.want != nil {
+			s.queue(r)
+		}
+		s.leave(r)
+		s.tidy(r)
+	}
+}
+
+// drained releases what earlier versions of listeners used, once what the new
+// version uses is answered: until then the earlier one serves.
+func (s *session) drained() {
+	for r, old := range s.draining {
+		if s.warmed(r) {
+			delete(s.draining, r)
+			s.release(r, old...)
+		}
+	}
+}
+
+func (s *session) warmed(r *record) bool {
+	if r.held == nil {
+		return true
+	}
+	return !slices.ContainsFunc(r.held.uses, func(u key) bool {
+		used := s.records[u.kind][u.name]
+		return (u.kind == tables || u.kind == secrets) && used.want != nil && used.held == nil && used.refused == nil
+	})
+}

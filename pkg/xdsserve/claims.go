@@ -1,0 +1,110 @@
+package xdsserve
+
+import "time"
+
+// setWant changes what the proxy should have.
+func (s *session) setWant(r *record, it *item) {
+	old := r.want
+	if old == it {
+		return
+	}
+	s.claim(r, it)
+	r.want = it
+	s.release(r, old)
+	if it == nil || (r.refused != nil && r.refused.version != it.Version) {
+		s.setRefused(r, nil)
+	}
+	if it != nil {
+		r.due = time.Time{}
+		if r.held != nil && r.held.Version == it.Version {
+			s.setHeld(r, it)
+		}
+		s.queue(r)
+	}
+	s.reopen(r)
+	s.leave(r)
+}
+
+// setHeld changes what the proxy is known to have.
+func (s *session) setHeld(r *record, it *item) {
+	old := r.held
+	if old == it {
+		return
+	}
+	s.claim(r, it)
+	r.held = it
+	if it != nil && it.foreign {
+		s.foreign[r.kind]++
+	}
+	if old != nil && old.foreign {
+		s.foreign[r.kind]--
+	}
+	s.release(r, old)
+}
+
+// claim counts a reference of a record to an item; while there is one, the item's
+// uses have this record as a user.
+func (s *session) claim(r *record, it *item) {
+	if it == nil || len(it.uses) == 0 {
+		return
+	}
+	for i := range r.claims {
+		if r.claims[i].it == it {
+			r.claims[i].n++
+			return
+		}
+	}
+	r.claims = append(r.claims, claim{it, 1})
+	for _, u := range it.uses {
+		used := s.record(u)
+		used.users++
+		if used.users == 1 {
+			used.due = time.Time{}
+			s.reopen(used)
+		}
+	}
+}
+
+// release takes claims back.
+func (s *session) release(r *record, items ...*item) {
+	for _, it := range items {
+		if it != nil && len(it.uses) > 0 {
+			s.unclaim(r, it)
+		}
+	}
+}
+
+func (s *session) unclaim(r *record, it *item) {
+	for i := range r.claims {
+		c := &r.claims[i]
+		if c.it != it {
+			continue
+		}
+		if c.n--; c.n > 0 {
+			return
+		}
+		last := len(r.claims) - 1
+		r.claims[i], r.claims[last] = r.claims[last], claim{}
+		r.claims = r.claims[:last]
+		for _, u := range it.uses {
+			s.unuse(s.records[u.kind][u.name])
+		}
+		return
+	}
+}
+
+func (s *session) unuse(r *record) {
+	if r.users--; r.users == 0 {
+		s.reopen(r)
+		s.leave(r)
+		s.tidy(r)
+	}
+}
+
+// certain releases the versions in doubt: the proxy has answered for this
+// resource alone.
+func (s *session) certain(r *record) {
+	doubt := r.doubt
+	r.doubt = nil
+	s.release(r, doubt...)
+}

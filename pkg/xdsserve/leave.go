@@ -1,0 +1,114 @@
+package xdsserve
+
+import (
+	"slices"
+	"time"
+)
+
+// departure is a record that leaves at a time, unless it is wanted or used again.
+type departure struct {
+	r   *record
+	due time.Time
+}
+
+// leave lets a record go that is no longer wanted and no longer used: listeners
+// with the next response, the rest after the grace.
+func (s *session) leave(r *record) {
+	switch {
+	case !s.mayLeave(r):
+	case r.kind == listeners:
+		s.queue(r)
+	case r.due.IsZero():
+		r.due = s.now.Add(s.opts.Grace)
+		s.leaving = append(s.leaving, departure{r, r.due})
+	}
+}
+
+// mayLeave reports whether nothing that the proxy has, may have or will get
+// needs the record. Clusters may be withdrawn while an ACK is due: it comes only
+// when no cluster is warming.
+func (s *session) mayLeave(r *record) bool {
+	return !r.gone && r.want == nil && r.users == 0 && r.touched && !r.removing &&
+		s.covered(r) && (r.flights == 0 || r.kind == clusters)
+}
+
+// sendLeaving sends the removals that are due, users before what they used.
+func (s *session) sendLeaving() {
+	blank := len(s.stranded)+len(s.leaving) > 0 && s.blank()
+	s.unstrand(blank)
+	var due [numKinds][]*record
+	for len(s.leaving) > 0 && !s.now.Before(s.leaving[0].due) {
+		d := s.leaving[0]
+		s.leaving = s.leaving[1:]
+		if d.r.due != d.due {
+			continue
+		}
+		d.r.due = noTime
+		switch {
+		case !s.mayLeave(d.r):
+		case !s.known(d.r, blank):
+			s.stranded = append(s.stranded, d.r)
+		case s.full(d.r.kind):
+			s.leave(d.r)
+		default:
+			due[d.r.kind] = append(due[d.r.kind], d.r)
+		}
+	}
+	for _, k := range []kind{tables, clusters, endpoints, secrets} {
+		if len(due[k]) > 0 {
+			slices.SortFunc(due[k], byName)
+			s.send(k, nil, due[k], nil)
+		}
+	}
+	if len(s.leaving) > 0 {
+		s.wakeAt(s.leaving[0].due)
+	}
+}
+
+// unstrand lets stranded records leave that nothing unknown can use any more.
+func (s *session) unstrand(blank bool) {
+	waiting := s.stranded
+	s.stranded = nil
+	for _, r := range waiting {
+		switch {
+		case !s.mayLeave(r) || !r.due.IsZero():
+		case s.known(r, blank):
+			s.leave(r)
+		default:
+			s.stranded = append(s.stranded, r)
+		}
+	}
+}
+
+// known reports whether it is known of everything that could use a record what it
+// uses. After a reconnect a proxy may hold versions that are not published any
+// more; until they are replaced, what they could use stays. What the proxy
+// brought along itself waits, too, for all it has to be known.
+func (s *session) known(r *record, blank bool) bool {
+	if blank && r.held != nil && r.held.foreign {
+		return false
+	}
+	switch r.kind {
+	case secrets:
+		return s.foreign[listeners]+s.foreign[clusters] == 0
+	case clusters:
+		return s.foreign[listeners]+s.foreign[tables] == 0
+	case endpoints:
+		return s.foreign[clusters] == 0
+	case tables:
+		return s.foreign[listeners] == 0
+	default:
+		return true
+	}
+}
+
+// blank reports whether the proxy has yet to say what it holds of something that
+// it should have.
+func (s *session) blank() bool {
+	if s.rootsUnasked() {
+		return true
+	}
+	return slices.ContainsFunc(s.open, func(r *record) bool {
+		return r.held == nil && (r.kind == listeners || r.kind == tables)
+	})
+}

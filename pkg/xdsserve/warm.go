@@ -1,0 +1,57 @@
+package xdsserve
+
+import "time"
+
+var noTime time.Time
+
+// waits reports whether a listener or table has to stay because a cluster that
+// it would begin to use is not ready. It stays at most WarmTimeout, whatever
+// comes to it meanwhile.
+func (s *session) waits(r *record) bool {
+	if r.kind != listeners && r.kind != tables {
+		return false
+	}
+	warming, late := s.unready(r, r.want)
+	if warming && r.holdUntil.IsZero() {
+		r.holdUntil = s.now.Add(s.opts.WarmTimeout)
+	}
+	if warming && s.now.Before(r.holdUntil) {
+		s.wakeAt(r.holdUntil)
+		return true
+	}
+	r.late = warming || late
+	return false
+}
+
+// unready reports whether a version of r uses, directly or through its tables, a
+// cluster that the version that the proxy has does not use, and that is still
+// warming, or late: not ready and no longer waited for.
+func (s *session) unready(r *record, it *item) (warming, late bool) {
+	if len(s.cold) == 0 && len(s.dirty[clusters]) == 0 {
+		return false, false
+	}
+	for _, u := range it.uses {
+		var w, l bool
+		used := s.records[u.kind][u.name]
+		switch {
+		case u.kind == tables && r.kind == listeners && used.want != nil:
+			w, l = s.unready(used, used.want)
+		case u.kind == clusters && (r.held == nil || !r.held.usesKey(u)):
+			w, l = s.chilly(used)
+		}
+		warming, late = warming || w, late || l
+	}
+	return warming, late
+}
+
+func (s *session) chilly(c *record) (warming, late bool) {
+	if until, cold := s.cold[c]; cold {
+		if s.now.Before(until) {
+			s.wakeAt(until)
+			return true, false
+		}
+		return false, true
+	}
+	unsent := c.want != nil && !c.touched && c.refused == nil && s.covered(c)
+	return unsent, false
+}
