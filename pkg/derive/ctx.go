@@ -1,6 +1,10 @@
 package derive
 
-import "github.com/gatehouse-proxy/gatehouse/pkg/store"
+import (
+	"math"
+
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
 
 // Ctx is how a function reads other collections; each read is recorded, so that
 // the function runs again when, and only when, the answer changes. A function may
@@ -25,7 +29,7 @@ func (c *Ctx) record(of *node, r read) *state {
 	case of.id >= c.node.id:
 		panic(misusef("%q reads %q, which is defined later: define it first", c.node.name, of.name))
 	}
-	r.target = of.stored().id
+	r.target = uint16(of.stored().id)
 	c.reads = append(c.reads, r)
 	return c.run.next
 }
@@ -94,7 +98,7 @@ func Size[V any](c *Ctx, from Index[V], bucket string) int {
 
 // First reads the first k members of a bucket in key order.
 func First[V any](c *Ctx, from Index[V], bucket string, k int) []Item[V] {
-	s := c.record(from.node, read{mode: readFirst, first: k, cell: bucket})
+	s := c.record(from.node, read{mode: readFirst, first: int32(min(k, math.MaxInt32)), cell: bucket})
 	return members[V](c, s, from.node, bucket, k)
 }
 

@@ -1,12 +1,6 @@
 package derive
 
-import (
-	"maps"
-	"runtime/debug"
-	"slices"
-
-	"github.com/gatehouse-proxy/gatehouse/pkg/store"
-)
+import "github.com/gatehouse-proxy/gatehouse/pkg/store"
 
 // Result is what one Eval produced.
 type Result struct {
@@ -20,13 +14,6 @@ type Result struct {
 	// value. State.Faults returns all that stand.
 	Faults []Fault
 	Work   Work
-}
-
-// Fault is a function that panicked.
-type Fault struct {
-	Node, Key string
-	Panic     any
-	Stack     []byte
 }
 
 // Work counts what an Eval did.
@@ -62,10 +49,11 @@ func (g *Graph) Eval(from State, view store.View) Result {
 type evaluation struct {
 	next    *state // becomes the result
 	changes [][]change
-	dirty   []map[string]struct{} // by node id: keys whose reads changed
-	touched [][]bucketChange      // by id of a Group
-	owned   []bool                // by node id: whether next has edges of its own
-	buffer  []read                // reused by Ctx
+	draft   *store.Draft
+	dirty   [][]string       // by node id: keys to run, some more than once
+	touched [][]bucketChange // by id of a Group, in order
+	owned   []bool           // by node id: whether next has edges of its own
+	buffer  []read           // reused by Ctx
 	faults  []Fault
 	work    Work
 }
@@ -76,24 +64,11 @@ func newEvaluation(g *Graph, from State, view store.View) *evaluation {
 	return &evaluation{
 		next:    &state{graph: g, view: view, tables: tables},
 		changes: make([][]change, len(g.nodes)),
-		dirty:   make([]map[string]struct{}, len(g.nodes)),
+		dirty:   make([][]string, len(g.nodes)),
 		touched: make([][]bucketChange, len(g.nodes)),
 		owned:   make([]bool, len(g.nodes)),
+		draft:   new(store.Draft),
 		work:    Work{Functions: map[string]int{}},
-	}
-}
-
-// readView turns the differences of two Views into changes of the inputs.
-func (e *evaluation) readView(from, to store.View) {
-	for d := range store.Diff(from, to) {
-		for _, n := range e.next.graph.inputs[d.Collection] {
-			if d.New != nil {
-				if err := n.check(d.New); err != nil {
-					panic(misusef("input %s %v", d.Key, err))
-				}
-			}
-			e.changes[n.id] = append(e.changes[n.id], change{d.Name, d.Old, d.New, d.Old != nil, d.New != nil})
-		}
 	}
 }
 
@@ -113,64 +88,51 @@ func (e *evaluation) evaluate(n *node) {
 	e.tellKeyReaders(n)
 }
 
-// staleKeys returns the keys of n whose source or reads changed, in order.
-func (e *evaluation) staleKeys(n *node, changedSource func(yield func(string))) []string {
-	stale := e.dirty[n.id]
-	if stale == nil {
-		stale = map[string]struct{}{}
-	}
-	changedSource(func(key string) { stale[key] = struct{}{} })
-	return slices.Sorted(maps.Keys(stale))
-}
-
-// sourceChanges yields the keys of what changed in the collection that n is derived from.
-func (e *evaluation) sourceChanges(n *node) func(yield func(string)) {
-	return func(yield func(string)) {
-		for _, c := range e.changes[n.src.stored().id] {
-			yield(c.key)
-		}
-	}
-}
-
-// run calls a function of n for key and records what it read. A panic leaves a Fault.
-func (e *evaluation) run(n *node, key string, f func(c *Ctx)) (ok bool) {
+// run calls a function of n for key and records what it read. A panic leaves a
+// Fault, and false.
+func (e *evaluation) run(n *node, key string, f func(c *Ctx) bool) (ok bool) {
 	c := &Ctx{run: e, node: n, key: key, reads: e.buffer[:0]}
 	e.work.Functions[n.name]++
-	fault, faulted := protect(n, key, func() { f(c) })
+	fault := protect(n, key, func() { ok = f(c) })
 	c.run = nil
 	e.buffer = c.reads
 	e.remember(n, key, sortReads(c.reads), c.wants)
-	e.setFault(n, key, fault, faulted)
-	return !faulted
+	e.setFault(n, key, fault)
+	return ok && fault == nil
 }
 
 // forget drops what is kept of a key of n that has no source any more.
 func (e *evaluation) forget(n *node, key string) {
 	e.remember(n, key, nil, nil)
-	e.setFault(n, key, Fault{}, false)
+	e.setFault(n, key, nil)
 }
 
-// protect turns a panic of f into a Fault.
-func protect(n *node, key string, f func()) (fault Fault, faulted bool) {
-	defer func() {
-		switch cause := recover().(type) {
-		case nil:
-		case misuse:
-			panic(cause)
-		default:
-			fault, faulted = Fault{n.name, key, cause, debug.Stack()}, true
-		}
-	}()
-	f()
-	return
+// count counts a value that a function of n produced.
+func (e *evaluation) count(n *node, v any) bool {
+	e.work.Bytes += n.bytes(v)
+	return true
 }
 
-func (e *evaluation) setFault(n *node, key string, fault Fault, faulted bool) {
-	t := &e.next.tables[n.id]
-	if faulted {
-		t.faults = t.faults.Set(key, fault)
-		e.faults = append(e.faults, fault)
+// setValue stores what a key of n has now, and notes the change if it is one.
+// Keys come in order.
+func (e *evaluation) setValue(n *node, key string, v any, ok bool) {
+	values := &e.next.tables[n.id].values
+	old, had := values.Get(key)
+	if !had && !ok || had && ok && n.equal(old, v) {
+		return
+	}
+	if !ok {
+		v = nil
+	}
+	put(e, values, key, v, ok)
+	e.changes[n.id] = append(e.changes[n.id], change{key, old, v, had, ok})
+}
+
+// put sets or deletes a key of one of the tables in the making.
+func put[V any](e *evaluation, in *store.Map[string, V], key string, v V, keep bool) {
+	if keep {
+		*in = in.SetIn(e.draft, key, v)
 	} else {
-		t.faults = t.faults.Delete(key)
+		*in = in.DeleteIn(e.draft, key)
 	}
 }

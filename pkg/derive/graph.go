@@ -1,6 +1,9 @@
 package derive
 
-import "sync/atomic"
+import (
+	"math"
+	"sync/atomic"
+)
 
 // Graph is the fixed set of collections and how each is derived. Build it once,
 // from one goroutine; then it is immutable and may be evaluated from any number.
@@ -63,10 +66,15 @@ func (g *Graph) add(n *node) *node {
 	switch {
 	case g.sealed.Load():
 		panic(misusef("%q is defined after the graph was evaluated", n.name))
+	case n.kind != inputNode && n.src == nil:
+		panic(misusef("%q has a zero handle as its source", n.name))
 	case n.src != nil && n.src.graph != g:
 		panic(misusef("%q has a source of another graph", n.name))
 	case n.kind != inputNode && g.names[n.name]:
 		panic(misusef("%q is defined twice", n.name))
+	}
+	if len(g.nodes) > math.MaxUint16 {
+		panic(misusef("%q is one collection too many", n.name))
 	}
 	n.graph, n.id = g, len(g.nodes)
 	g.nodes = append(g.nodes, n)
@@ -74,14 +82,6 @@ func (g *Graph) add(n *node) *node {
 		g.inputs[n.name] = append(g.inputs[n.name], n)
 	} else {
 		g.names[n.name] = true
-	}
-	return n
-}
-
-// stored is the node whose changes are those of n: a projection has its source's.
-func (n *node) stored() *node {
-	for n.kind == projectNode {
-		n = n.src
 	}
 	return n
 }

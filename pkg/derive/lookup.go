@@ -121,16 +121,3 @@ func (s State) covers(n *node) bool {
 		return true
 	}
 }
-
-// tryShown is shown for readers that no Fault can stand for.
-func (n *node) tryShown(key string, stored any) (v any, ok bool) {
-	if n.kind != projectNode {
-		return meta(stored), true
-	}
-	defer func() {
-		if recover() != nil {
-			v, ok = nil, false
-		}
-	}()
-	return n.shown(key, stored), true
-}

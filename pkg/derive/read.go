@@ -27,15 +27,15 @@ const (
 type port struct {
 	reader int
 	mode   mode
-	first  int // how many members, of readFirst
+	first  int32 // how many members, of readFirst
 }
 
 // read is one recorded read: of the cell (a key, prefix or bucket) of the node target.
 type read struct {
-	target int
-	mode   mode
-	first  int
 	cell   string
+	first  int32
+	target uint16
+	mode   mode
 }
 
 func (r read) compare(other read) int {
@@ -53,28 +53,16 @@ type edge struct {
 }
 
 // add records that the reader's key asked about cell.
-func (e *edge) add(cell, key string) {
+func (e *edge) add(in *evaluation, cell, key string) {
 	readers, _ := e.cells.Get(cell)
-	e.cells = e.cells.Set(cell, readers.Set(key, struct{}{}))
+	put(in, &e.cells, cell, readers.SetIn(in.draft, key, struct{}{}), true)
 }
 
 // remove undoes add.
-func (e *edge) remove(cell, key string) {
+func (e *edge) remove(in *evaluation, cell, key string) {
 	readers, _ := e.cells.Get(cell)
-	if readers = readers.Delete(key); readers.Len() == 0 {
-		e.cells = e.cells.Delete(cell)
-	} else {
-		e.cells = e.cells.Set(cell, readers)
-	}
-}
-
-// eachPrefixOf yields the readers of every prefix of key.
-func (e *edge) eachPrefixOf(key string, yield func(readers set)) {
-	for i := range len(key) + 1 {
-		if readers, ok := e.cells.Get(key[:i]); ok {
-			yield(readers)
-		}
-	}
+	readers = readers.DeleteIn(in.draft, key)
+	put(in, &e.cells, cell, readers, readers.Len() > 0)
 }
 
 // sortReads returns reads in order, each once.

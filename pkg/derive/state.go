@@ -54,14 +54,6 @@ func (s *state) value(n *node, key string) (any, bool) {
 	return meta(v), ok
 }
 
-// meta returns what is known of a value without its body.
-func meta(v any) any {
-	if o, ok := v.(*store.OnDemand); ok {
-		return o.Meta()
-	}
-	return v
-}
-
 // all returns the stored values behind a collection.
 func (s *state) all(n *node) store.Map[string, any] {
 	if n = n.stored(); n.kind == inputNode {
@@ -81,14 +73,6 @@ func (s *state) prefix(n *node, prefix string) iter.Seq2[string, any] {
 			}
 		}
 	}
-}
-
-// shown returns what n shows of a value that is stored behind it.
-func (n *node) shown(key string, stored any) any {
-	if n.kind == projectNode {
-		return n.project(key, n.src.shown(key, stored))
-	}
-	return meta(stored)
 }
 
 func (s *state) bucket(n *node, bucket string) set {

@@ -2,23 +2,25 @@ package store
 
 import "slices"
 
-// Edit sets the value of a key, or deletes it when Value is nil.
+// Edit sets the value of a key, or deletes it when Value is nil. The value belongs
+// to the View from then on and must not be changed.
 type Edit struct {
 	Key
 	Value any
 }
 
 // Apply returns the View after one atomic batch. Later edits of a key win. Edits
-// that set the identical value are no changes; a batch without changes returns v.
+// that set the same value, in the sense of [Diff], are no changes; a batch without
+// changes returns v.
 func (v View) Apply(batch ...Edit) View {
-	d := draft{base: v.state(), collections: v.state().collections}
+	a := applying{base: v.state(), draft: new(Draft), collections: v.state().collections}
 	for _, edit := range lastOfEachKey(batch) {
-		d.apply(edit)
+		a.apply(edit)
 	}
-	if len(d.changed) == 0 {
+	if len(a.changed) == 0 {
 		return v
 	}
-	return d.view()
+	return a.view()
 }
 
 // Substitute returns a branch of v in which the keys have the values that from has for them.
@@ -47,53 +49,54 @@ func lastOfEachKey(batch []Edit) []Edit {
 	return last
 }
 
-// draft is a View in the making; edits come in key order.
-type draft struct {
+// applying is a View in the making; edits come in key order.
+type applying struct {
 	base        *state
+	draft       *Draft
 	collections Map[string, Map[string, any]]
 	name        string // of the collection that values are of
 	values      Map[string, any]
 	changed     []Key
 }
 
-func (d *draft) apply(edit Edit) {
-	if edit.Collection != d.name || len(d.changed) == 0 {
-		d.open(edit.Collection)
+func (a *applying) apply(edit Edit) {
+	if edit.Collection != a.name || len(a.changed) == 0 {
+		a.open(edit.Collection)
 	}
-	old, _ := d.values.Get(edit.Name)
-	if Identical(old, edit.Value) {
+	old, _ := a.values.Get(edit.Name)
+	if identical(old, edit.Value) {
 		return
 	}
-	d.changed = append(d.changed, edit.Key)
+	a.changed = append(a.changed, edit.Key)
 	if edit.Value == nil {
-		d.values = d.values.Delete(edit.Name)
+		a.values = a.values.DeleteIn(a.draft, edit.Name)
 	} else {
-		d.values = d.values.Set(edit.Name, edit.Value)
+		a.values = a.values.SetIn(a.draft, edit.Name, edit.Value)
 	}
 }
 
-func (d *draft) open(collection string) {
-	d.close()
-	d.name = collection
-	d.values, _ = d.collections.Get(collection)
+func (a *applying) open(collection string) {
+	a.close()
+	a.name = collection
+	a.values, _ = a.collections.Get(collection)
 }
 
-func (d *draft) close() {
+func (a *applying) close() {
 	switch {
-	case len(d.changed) == 0:
-	case d.values.Len() == 0:
-		d.collections = d.collections.Delete(d.name)
+	case len(a.changed) == 0:
+	case a.values.Len() == 0:
+		a.collections = a.collections.DeleteIn(a.draft, a.name)
 	default:
-		d.collections = d.collections.Set(d.name, d.values)
+		a.collections = a.collections.SetIn(a.draft, a.name, a.values)
 	}
 }
 
-func (d *draft) view() View {
-	d.close()
-	made := &identity{revision: d.base.identity.revision + 1}
+func (a *applying) view() View {
+	a.close()
+	made := &identity{revision: a.base.identity.revision + 1}
 	return View{&state{
-		collections: d.collections,
+		collections: a.collections,
 		identity:    made,
-		journal:     d.base.journal.append(d.base.identity, d.changed),
+		journal:     a.base.journal.append(a.base.identity, a.changed),
 	}}
 }

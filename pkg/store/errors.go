@@ -10,8 +10,10 @@ import (
 var (
 	// ErrAbsent tells that the View has no value for the key: it was deleted meanwhile.
 	ErrAbsent = errors.New("no such value in this view")
-	// ErrNotOnDemand tells that the value is not an [*OnDemand], or that the body is nil.
-	ErrNotOnDemand = errors.New("not an on-demand value with a body to fill")
+	// ErrNotOnDemand tells that the value is not an [*OnDemand].
+	ErrNotOnDemand = errors.New("not an on-demand value")
+	// ErrNoBody tells that the body given is nil.
+	ErrNoBody = errors.New("no body given")
 )
 
 // FillError is a body that was refused for what the View has under Key.

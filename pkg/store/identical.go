@@ -2,19 +2,17 @@ package store
 
 import "reflect"
 
-// Identical reports whether two values are the same by ==: the same pointer, or
-// equal comparable values. Values that cannot be compared are not identical.
-func Identical(a, b any) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
+// identical reports whether two values are the same: by ==, so by identity for
+// pointers; or by reflect.DeepEqual for what == is not defined for, such as a
+// slice. Functions are never identical.
+func identical(a, b any) bool {
 	t := reflect.TypeOf(a)
 	switch {
 	case t != reflect.TypeOf(b):
 		return false
-	case t.Kind() == reflect.Pointer:
+	case t == nil, t.Kind() == reflect.Pointer, reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable():
 		return a == b
 	default:
-		return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+		return reflect.DeepEqual(a, b)
 	}
 }

@@ -36,11 +36,11 @@ func (d *differ[K, V]) diff(a, b *node[K, V]) bool {
 		return a.each(d.removed)
 	case a.key == b.key:
 		return d.diff(a.left, b.left) && d.changed(a, b) && d.diff(a.right, b.right)
-	case a.above(b):
-		less, greater := b.split(a.key)
+	case a.place().above(b.place()):
+		less, greater := b.split(nil, a.key)
 		return d.diff(a.left, less) && d.removed(a.key, a.value) && d.diff(a.right, greater)
 	default:
-		less, greater := a.split(b.key)
+		less, greater := a.split(nil, b.key)
 		return d.diff(less, b.left) && d.added(b.key, b.value) && d.diff(greater, b.right)
 	}
 }

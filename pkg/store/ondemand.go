@@ -26,17 +26,18 @@ func (o *OnDemand) Body() (any, bool) { return o.body, o.body != nil }
 // must not be nil and must be that of the version that v has. A value that is
 // filled already keeps its body.
 //
-// It returns [ErrAbsent] or [ErrNotOnDemand] when v has no such value, and a
-// [*StaleError] when v has another version of it.
+// It returns v and a [*FillError] when v has no such value or there is no body,
+// and v and a [*StaleError] when v has another version of the value.
 func (v View) Fill(k Key, version string, body any) (View, error) {
 	value, ok := v.Get(k)
-	if !ok {
-		return v, &FillError{Key: k, Err: ErrAbsent}
-	}
-	o, ok := value.(*OnDemand)
+	o, onDemand := value.(*OnDemand)
 	switch {
-	case !ok || body == nil:
+	case !ok:
+		return v, &FillError{Key: k, Err: ErrAbsent}
+	case !onDemand:
 		return v, &FillError{Key: k, Err: ErrNotOnDemand}
+	case body == nil:
+		return v, &FillError{Key: k, Err: ErrNoBody}
 	case o.version != version:
 		return v, &StaleError{Key: k, Have: o.version, Got: version}
 	case o.body != nil:
