@@ -40,7 +40,7 @@ func (g *given) Type() string {
 // and returns how to load the configuration from them.
 func (s *session) settingFlags(cmd *cobra.Command, want func(config.Setting) bool) func(watch bool, more ...string) (config.Loaded, error) {
 	var file string
-	cmd.Flags().StringVar(&file, "config-file", "", "YAML `FILE` of static settings; flags and environment win over it")
+	cmd.Flags().StringVar(&file, "config-file", "", "`FILE` of static settings in YAML; flags and environment win over it")
 	var keys []string
 	for _, setting := range config.Settings() {
 		if !want(setting) {

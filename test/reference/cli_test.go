@@ -1,0 +1,69 @@
+package reference
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/cli"
+	"github.com/gatehouse-proxy/gatehouse/internal/config"
+)
+
+func cliPage(t *testing.T) []byte {
+	m := &markdown{}
+	m.text("# Command line")
+	m.text("Data goes to standard output, everything else to standard error. The exit code is 0 on success, 1 on a failure or a failed check, 2 on wrong usage.")
+	for _, cmd := range cli.Commands().Commands() {
+		if cmd.IsAvailableCommand() {
+			commandSection(t, m, cmd)
+		}
+	}
+	settingsSection(m)
+	return m.Bytes()
+}
+
+func commandSection(t *testing.T, m *markdown, cmd *cobra.Command) {
+	if cmd.Short == "" || cmd.Example == "" {
+		t.Errorf("command %s has no sentence or no example", cmd.Name())
+	}
+	m.text("## gatehouse %s", cmd.Name())
+	m.text("%s.", cmd.Short)
+	m.text("```sh\n%s\n```", strings.ReplaceAll(strings.TrimPrefix(cmd.Example, "  "), "\n  ", "\n"))
+	if cmd.Long != "" {
+		m.text("%s", strings.ReplaceAll(cmd.Long, "\n", " "))
+	}
+	m.text("Usage: `%s`", cmd.UseLine())
+	if !cmd.HasAvailableLocalFlags() {
+		return
+	}
+	m.head("flag", "default", "meaning")
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" {
+			return
+		}
+		if f.Usage == "" {
+			t.Errorf("%s --%s has no usage", cmd.CommandPath(), f.Name)
+		}
+		kind, usage := pflag.UnquoteUsage(f)
+		name := strings.TrimSpace("--" + f.Name + " " + kind)
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		m.row(code(name), code(f.DefValue), usage)
+	})
+	m.gap()
+}
+
+func settingsSection(m *markdown) {
+	m.text("## Settings")
+	m.text("Every setting of `gatehouse run` can be given as a flag, in the environment, or in the YAML file that `--config-file` or `GATEHOUSE_CONFIG_FILE` names; the first of these that has it wins. An empty variable counts as unset. The file is strict: a key that is no setting is an error, with its line. Relative paths in it are relative to the file. All errors are told at once.")
+	m.head("key in the file", "flag", "variable", "default", "meaning")
+	for _, s := range config.Settings() {
+		m.row(code(s.Key), code("--"+s.Flag), code(s.Env), code(s.Default), s.Usage)
+	}
+	m.gap()
+	m.text("For example:")
+	m.text("```yaml\nconfig: [objects]\nadminAddress: 127.0.0.1:19000\nfeatures:\n  experimental: true\nlog:\n  format: json\n```")
+}
