@@ -10,8 +10,7 @@ type Edit struct {
 }
 
 // Apply returns the View after one atomic batch. Later edits of a key win. Edits
-// that set the same value, in the sense of [Diff], are no changes; a batch without
-// changes returns v.
+// that set an [Identical] value are no changes; a batch without changes returns v.
 func (v View) Apply(batch ...Edit) View {
 	a := applying{base: v.state(), draft: new(Draft), collections: v.state().collections}
 	for _, edit := range lastOfEachKey(batch) {
@@ -64,7 +63,7 @@ func (a *applying) apply(edit Edit) {
 		a.open(edit.Collection)
 	}
 	old, _ := a.values.Get(edit.Name)
-	if identical(old, edit.Value) {
+	if Identical(old, edit.Value) {
 		return
 	}
 	a.changed = append(a.changed, edit.Key)

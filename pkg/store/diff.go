@@ -11,9 +11,9 @@ type Change struct {
 	Old, New any
 }
 
-// Diff yields the differences from a to b in key order. Values are the same by ==,
-// so pointers by identity; where == is not defined, by reflect.DeepEqual. When one View descends from the other it costs the batches
-// between them, else the differences; never the number of values.
+// Diff yields the differences from a to b in key order: the values that are not
+// [Identical]. When one View descends from the other it costs the batches between
+// them, else the differences; never the number of values.
 func Diff(a, b View) iter.Seq[Change] {
 	if a == b {
 		return func(func(Change) bool) {}
@@ -40,7 +40,7 @@ func diffKeys(a, b View, keys []Key) iter.Seq[Change] {
 		for _, k := range keys {
 			before, _ := a.Get(k)
 			after, _ := b.Get(k)
-			if !identical(before, after) && !yield(Change{k, before, after}) {
+			if !Identical(before, after) && !yield(Change{k, before, after}) {
 				return
 			}
 		}
@@ -51,7 +51,7 @@ func diffRoots(a, b View) iter.Seq[Change] {
 	same := func(x, y Map[string, any]) bool { return x == y }
 	return func(yield func(Change) bool) {
 		for c := range DiffMaps(a.state().collections, b.state().collections, same) {
-			for d := range DiffMaps(c.Old, c.New, identical) {
+			for d := range DiffMaps(c.Old, c.New, Identical) {
 				if !yield(Change{Key{c.Key, d.Key}, d.Old, d.New}) {
 					return
 				}

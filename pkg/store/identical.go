@@ -2,10 +2,10 @@ package store
 
 import "reflect"
 
-// identical reports whether two values are the same: by ==, so by identity for
+// Identical reports whether two values are the same: by ==, so by identity for
 // pointers; or by reflect.DeepEqual for what == is not defined for, such as a
 // slice. Functions are never identical.
-func identical(a, b any) bool {
+func Identical(a, b any) bool {
 	t := reflect.TypeOf(a)
 	switch {
 	case t != reflect.TypeOf(b):
