@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -20,40 +21,29 @@ type Options struct {
 	KeepProxies bool
 	// DrainTimeout is how long a stopping Envoy finishes requests; default 5 s.
 	DrainTimeout time.Duration
-	Log          *slog.Logger
-	// Observe is called for each Event from the supervisor's goroutines; it must not block.
+	// Log is for what is no Event; default: nothing is logged.
+	Log *slog.Logger
+	// Observe is called for each Event from the supervisor's goroutines, in order
+	// per Gateway; it must not block.
 	Observe func(Event)
+	// Jitter returns a number in [0, 1) that spreads restarts; default random.
+	Jitter func() float64
 }
 
-// Supervisor runs the proxies.
-type Supervisor struct{}
-
-// New returns a Supervisor without proxies; it adopts or ends those that an
-// earlier process left in StateDir.
-func New(ctx context.Context, o Options) (*Supervisor, error) { panic("todo") }
-
-// Ensure makes the set of running proxies equal to the Gateways; it does not
-// wait for them.
-func (s *Supervisor) Ensure(gateways []model.Gateway) { panic("todo") }
-
-// Listeners asks a Gateway's Envoy, over its admin socket, which listeners it
-// has and whether any is still warming.
-func (s *Supervisor) Listeners(ctx context.Context, g model.GatewayID) (Listeners, error) {
-	panic("todo")
-}
-
-// ConfigDump returns Envoy's own configuration dump with secrets redacted by Envoy.
-func (s *Supervisor) ConfigDump(ctx context.Context, g model.GatewayID) ([]byte, error) {
-	panic("todo")
-}
-
-// Stop drains and ends all proxies (or, with KeepProxies, leaves them) and waits.
-func (s *Supervisor) Stop(ctx context.Context) error { panic("todo") }
-
-// Listeners are what one Envoy listens on.
-type Listeners struct {
-	Warming int
-	Active  map[string]string // listener name to bound address "ip:port"
+func (o Options) withDefaults() Options {
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = 5 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Observe == nil {
+		o.Observe = func(Event) {}
+	}
+	if o.Jitter == nil {
+		o.Jitter = rand.Float64
+	}
+	return o
 }
 
 // EventKind tells Events apart.
@@ -71,7 +61,60 @@ const (
 type Event struct {
 	Kind    EventKind
 	Gateway model.GatewayID
-	PID     int
-	Err     error         // of Exited
-	Restart time.Duration // of Exited: when it is started again; 0 if not
+	// Node is the proxy's xDS node id: unique to one start of a process.
+	Node string
+	PID  int // 0 if it could not be started
+	// Err of Exited is why: an *ExitError, or why it could not be started; nil if it was told to end.
+	Err     error
+	Restart time.Duration // of Exited: when it is started again; 0 if at once or not at all
+	Again   bool          // of Exited: whether it is started again
+}
+
+// Proxy is what is known of one running process.
+type Proxy struct {
+	Gateway model.GatewayID `json:"gateway"`
+	Node    string          `json:"node"`
+	PID     int             `json:"pid"`
+	Ready   bool            `json:"ready"`
+	Adopted bool            `json:"adopted"`
+	// Restarts counts the unwanted ends of this Gateway's earlier processes.
+	Restarts    int    `json:"restarts"`
+	AdminSocket string `json:"adminSocket"`
+	Log         string `json:"log"`
+}
+
+// Listeners are what one Envoy listens on.
+type Listeners struct {
+	Warming int
+	Active  map[string]string // listener name to bound address "ip:port"
+}
+
+// call bounds for Envoy's admin interface, which answers in milliseconds.
+const (
+	adminTimeout = 2 * time.Second
+	dumpTimeout  = 30 * time.Second
+)
+
+// Listeners asks a Gateway's Envoy, over its admin socket, which listeners it
+// has and whether any is still warming. Without a running Envoy the error is ErrNotRunning.
+func (s *Supervisor) Listeners(ctx context.Context, g model.GatewayID) (Listeners, error) {
+	p, err := s.running(g)
+	if err != nil {
+		return Listeners{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	return p.admin.listeners(ctx)
+}
+
+// ConfigDump returns Envoy's own configuration dump with secrets redacted by
+// Envoy. Without a running Envoy the error is ErrNotRunning.
+func (s *Supervisor) ConfigDump(ctx context.Context, g model.GatewayID) ([]byte, error) {
+	p, err := s.running(g)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dumpTimeout)
+	defer cancel()
+	return p.admin.get(ctx, "/config_dump?include_eds")
 }

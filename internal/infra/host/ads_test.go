@@ -1,0 +1,151 @@
+package host
+
+import (
+	"strings"
+	"time"
+
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	envoy_fault_common_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/common/fault/v3"
+	envoy_fault_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/fault/v3"
+	envoy_router_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	envoy_hcm_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	envoy_tls_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	envoy_matcher_v3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	envoy_type_v3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+const testPort = 21080
+
+type resource struct {
+	name string
+	body *anypb.Any
+}
+
+func packed(m proto.Message) *anypb.Any {
+	body, err := anypb.New(m)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+// fixedADS answers the first request for a type with all its resources.
+type fixedADS struct {
+	discovery_v3.UnimplementedAggregatedDiscoveryServiceServer
+	resources []resource
+}
+
+func (a fixedADS) DeltaAggregatedResources(stream discovery_v3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+	answered := map[string]bool{}
+	for {
+		request, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		kind := request.GetTypeUrl()
+		if answered[kind] {
+			continue
+		}
+		answered[kind] = true
+		if err := stream.Send(a.answer(kind)); err != nil {
+			return err
+		}
+	}
+}
+
+func (a fixedADS) answer(kind string) *discovery_v3.DeltaDiscoveryResponse {
+	response := &discovery_v3.DeltaDiscoveryResponse{TypeUrl: kind, Nonce: "1"}
+	for _, r := range a.resources {
+		if r.body.GetTypeUrl() == kind {
+			response.Resources = append(response.Resources, &discovery_v3.Resource{Name: r.name, Version: "1", Resource: r.body})
+		}
+	}
+	return response
+}
+
+// httpListener answers on testPort of an address.
+func httpListener(name, address string, routes []*envoy_route_v3.Route, filters ...*envoy_hcm_v3.HttpFilter) resource {
+	return listener(name, address, routes, nil, filters)
+}
+
+func listener(name, address string, routes []*envoy_route_v3.Route, tls *envoy_core_v3.TransportSocket, filters []*envoy_hcm_v3.HttpFilter) resource {
+	router := &envoy_hcm_v3.HttpFilter{Name: "router", ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: packed(&envoy_router_v3.Router{})}}
+	manager := &envoy_hcm_v3.HttpConnectionManager{
+		StatPrefix:  name,
+		HttpFilters: append(filters, router),
+		RouteSpecifier: &envoy_hcm_v3.HttpConnectionManager_RouteConfig{RouteConfig: &envoy_route_v3.RouteConfiguration{
+			VirtualHosts: []*envoy_route_v3.VirtualHost{{Name: "all", Domains: []string{"*"}, Routes: routes}},
+		}},
+	}
+	return resource{name: name, body: packed(&envoy_listener_v3.Listener{
+		Name:            name,
+		EnableReusePort: wrapperspb.Bool(false),
+		Address: &envoy_core_v3.Address{Address: &envoy_core_v3.Address_SocketAddress{SocketAddress: &envoy_core_v3.SocketAddress{
+			Address: address, PortSpecifier: &envoy_core_v3.SocketAddress_PortValue{PortValue: testPort},
+		}}},
+		FilterChains: []*envoy_listener_v3.FilterChain{{
+			TransportSocket: tls,
+			Filters: []*envoy_listener_v3.Filter{{
+				Name:       "http",
+				ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: packed(manager)},
+			}},
+		}},
+	})}
+}
+
+// direct answers every request with a body. Its first route has a regular
+// expression larger than Envoy takes by default.
+func direct(body string) []*envoy_route_v3.Route {
+	answer := func(text string) *envoy_route_v3.Route_DirectResponse {
+		return &envoy_route_v3.Route_DirectResponse{DirectResponse: &envoy_route_v3.DirectResponseAction{
+			Status: 200,
+			Body:   &envoy_core_v3.DataSource{Specifier: &envoy_core_v3.DataSource_InlineString{InlineString: text}},
+		}}
+	}
+	large := &envoy_matcher_v3.RegexMatcher{Regex: "/(" + strings.Repeat("[a-z]{20}|", 40) + "x)"}
+	return []*envoy_route_v3.Route{
+		{Match: &envoy_route_v3.RouteMatch{PathSpecifier: &envoy_route_v3.RouteMatch_SafeRegex{SafeRegex: large}}, Action: answer("regex")},
+		{Match: &envoy_route_v3.RouteMatch{PathSpecifier: &envoy_route_v3.RouteMatch_Prefix{Prefix: "/"}}, Action: answer(body)},
+	}
+}
+
+// delayed holds each request for so long.
+func delayed(d time.Duration) *envoy_hcm_v3.HttpFilter {
+	return &envoy_hcm_v3.HttpFilter{Name: "delay", ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: packed(&envoy_fault_v3.HTTPFault{
+		Delay: &envoy_fault_common_v3.FaultDelay{
+			FaultDelaySecifier: &envoy_fault_common_v3.FaultDelay_FixedDelay{FixedDelay: durationpb.New(d)},
+			Percentage:         &envoy_type_v3.FractionalPercent{Numerator: 100},
+		},
+	})}}
+}
+
+// tlsListener serves a certificate that comes by SDS.
+func tlsListener(name, address, secret string) resource {
+	ads := &envoy_core_v3.ConfigSource{
+		ConfigSourceSpecifier: &envoy_core_v3.ConfigSource_Ads{Ads: &envoy_core_v3.AggregatedConfigSource{}},
+		ResourceApiVersion:    envoy_core_v3.ApiVersion_V3,
+	}
+	context := &envoy_tls_v3.DownstreamTlsContext{CommonTlsContext: &envoy_tls_v3.CommonTlsContext{
+		TlsCertificateSdsSecretConfigs: []*envoy_tls_v3.SdsSecretConfig{{Name: secret, SdsConfig: ads}},
+	}}
+	return listener(name, address, direct("hello"), &envoy_core_v3.TransportSocket{
+		Name:       "tls",
+		ConfigType: &envoy_core_v3.TransportSocket_TypedConfig{TypedConfig: packed(context)},
+	}, nil)
+}
+
+func secret(name string, chain, key []byte) resource {
+	inline := func(data []byte) *envoy_core_v3.DataSource {
+		return &envoy_core_v3.DataSource{Specifier: &envoy_core_v3.DataSource_InlineBytes{InlineBytes: data}}
+	}
+	return resource{name: name, body: packed(&envoy_tls_v3.Secret{Name: name, Type: &envoy_tls_v3.Secret_TlsCertificate{
+		TlsCertificate: &envoy_tls_v3.TlsCertificate{CertificateChain: inline(chain), PrivateKey: inline(key)},
+	}})}
+}
