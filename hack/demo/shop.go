@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -172,8 +173,8 @@ func (s *shop) startBackends(ctx context.Context) error {
 // close ends the backends and removes the copy, in reverse order.
 func (s *shop) close() error {
 	var errs []error
-	for n := len(s.closers) - 1; n >= 0; n-- {
-		errs = append(errs, s.closers[n]())
+	for _, end := range slices.Backward(s.closers) {
+		errs = append(errs, end())
 	}
 	s.closers = nil
 	return errors.Join(errs...)

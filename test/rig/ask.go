@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
@@ -34,7 +35,7 @@ func (i *Instance) Ask(ctx context.Context, args ...string) (Result, error) {
 	return Command(ctx, i.binary, append(args, "--admin-address", i.Admin)...)
 }
 
-// Why returns the verdict of an object. The error says so when it was never seen.
+// Why runs "gatehouse why" and returns the verdict of an object. The error says so when it was never seen.
 func (i *Instance) Why(ctx context.Context, kind, name string) (verdict.Verdict, error) {
 	r, err := i.Ask(ctx, "why", kind, name, "-o", "json")
 	if err != nil {
@@ -50,11 +51,14 @@ func (i *Instance) Why(ctx context.Context, kind, name string) (verdict.Verdict,
 	return v, nil
 }
 
+// API asks the instance without a process for each question.
+func (i *Instance) API() admin.Client { return admin.Client{Address: i.Admin} }
+
 // WaitState waits until an object's verdict has a state, and returns it.
 func (i *Instance) WaitState(ctx context.Context, kind, name string, want verdict.State) (verdict.Verdict, error) {
 	var got verdict.Verdict
 	err := i.Until(ctx, fmt.Sprintf("%s %s is %s", kind, name, want), func(ctx context.Context) error {
-		v, err := i.Why(ctx, kind, name)
+		v, err := i.API().Verdict(ctx, kind, name)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/test/rig"
+)
+
+// envoys returns the process ids of the Envoys that are children of a process.
+func envoys(t *testing.T, parent int) []int {
+	t.Helper()
+	var found []int
+	paths := must(filepath.Glob("/proc/[0-9]*/stat"))(t)
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		name, rest, _ := strings.Cut(string(raw), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) > 1 && fields[0] != "Z" && fields[1] == strconv.Itoa(parent) && strings.Contains(name, "envoy") {
+			pid := must(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t)
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// simple is one Gateway with one route to red.
+func simple() map[string]string {
+	return map[string]string{
+		"base.yaml":    base,
+		"gateway.yaml": gateway("edge", httpListener),
+		"route.yaml":   route("only", "http", "only"+domain, `  - `+to("red")),
+	}
+}
+
+// TestEnvoyKilledUnderLoad: it is started again by itself and gets everything anew.
+func TestEnvoyKilledUnderLoad(t *testing.T) {
+	s := start(t, simple())
+	load := s.load(t, "only"+domain, 4)
+	before := envoys(t, s.PID())
+	if len(before) != 1 {
+		t.Fatalf("gatehouse has %d Envoys, want 1", len(before))
+	}
+	if err := syscall.Kill(before[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(t, "another Envoy serves", func(ctx context.Context) error {
+		now := envoys(t, s.PID())
+		if len(now) != 1 || now[0] == before[0] {
+			return fmt.Errorf("Envoys: %v", now)
+		}
+		return s.try(ctx, "only"+domain, try{from: "red"})
+	})
+	served := load.answered.Load()
+	s.eventually(t, "the load is answered again", func(context.Context) error {
+		if load.answered.Load() < served+100 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	load.stop()
+	if n := load.wrong.Load(); n > 0 {
+		t.Errorf("%d answers were from the wrong place", n)
+	}
+	s.waitState(t, "gateway", "e2e/edge", verdict.Serving)
+}
+
+// TestNoOrphanAfterCrash: Envoy dies with Gatehouse, and the next one takes over.
+func TestNoOrphanAfterCrash(t *testing.T) {
+	s := start(t, simple())
+	left := envoys(t, s.PID())
+	s.Kill()
+	s.inspect(t)
+	waitGone(t, left)
+	s.again(t)
+	s.must(t, s.WaitReady)
+	if err := s.try(t.Context(), "only"+domain, try{from: "red"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKeepProxies: with --keep-proxies a restart loses no request.
+func TestKeepProxies(t *testing.T) {
+	s := start(t, simple(), "--keep-proxies")
+	load := s.load(t, "only"+domain, 4)
+	kept := envoys(t, s.PID())
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	s.inspect(t)
+	s.again(t)
+	s.must(t, s.WaitReady)
+	s.write(t, "route.yaml", route("only", "http", "only"+domain, `  - `+to("green")))
+	s.eventually(t, "the adopted Envoy follows edits", func(ctx context.Context) error {
+		return s.try(ctx, "only"+domain, try{from: "green"})
+	})
+	load.stop()
+	if failed := load.failed.Load(); failed > 0 {
+		t.Errorf("%d of %d requests failed over the restart: %v", failed, load.answered.Load()+failed, load.firstError())
+	}
+	s.end(t)
+	for _, pid := range kept {
+		if err := syscall.Kill(pid, 0); err != nil {
+			t.Errorf("Envoy %d did not outlive Gatehouse", pid)
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	waitGone(t, kept)
+}
+
+// load is a steady stream of requests to one host, to whatever backend.
+type load struct {
+	answered, failed, wrong atomic.Int64
+	first                   atomic.Pointer[error]
+	stop                    func()
+}
+
+// load starts some clients that each send one request after another until stop.
+func (s *stage) load(t *testing.T, host string, clients int) *load {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	l := new(load)
+	for range clients {
+		running.Go(func() { l.send(ctx, s.http, host) })
+	}
+	l.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	t.Cleanup(l.stop)
+	return l
+}
+
+func (l *load) send(ctx context.Context, port uint16, host string) {
+	r := rig.Request{Port: port, Host: host}
+	client := rig.NewClient(r)
+	defer client.Close()
+	for ctx.Err() == nil {
+		got, err := client.Do(ctx, r)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			l.fail(err)
+		case got.Status != 200:
+			l.fail(fmt.Errorf("%d %s", got.Status, got.Body))
+		case got.Answer.Host != host:
+			l.wrong.Add(1)
+		default:
+			l.answered.Add(1)
+		}
+	}
+}
+
+func (l *load) fail(err error) {
+	l.failed.Add(1)
+	l.first.CompareAndSwap(nil, &err)
+}
+
+func (l *load) firstError() error {
+	if err := l.first.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
