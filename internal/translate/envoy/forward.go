@@ -1,0 +1,135 @@
+package envoy
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// noBackend is the name of the cluster that never exists: the share of a
+// missing or ungranted backend. No ClusterID can equal it, as those have a slash.
+const noBackend = "no-backend"
+
+// maxTimeout is the longest timeout taken; a longer one is surely a mistake.
+const maxTimeout = 365 * 24 * time.Hour
+
+// forward sets the action of a route that goes to backends. Where the backend
+// of a share does not exist, Envoy answers with the route's status for unknown
+// clusters, which is 500; other shares are not touched.
+func forward(route *envoy_route_v3.Route, r model.Route, edits headerEdits) ([]xdsserve.Name, error) {
+	if r.Forward.Timeout < 0 || r.Forward.Timeout > maxTimeout {
+		return nil, faultf("forward.timeout", r.Forward.Timeout.String(), "a timeout is between 0 and %s", maxTimeout)
+	}
+	shares, err := translateShares(r.Forward.Backends)
+	if err != nil {
+		return nil, err
+	}
+	uses := usedClusters(shares)
+	if len(uses) == 0 {
+		route.Action = answer(500)
+		edits.onRoute(route)
+		return nil, nil
+	}
+	action := &envoy_route_v3.RouteAction{
+		Timeout:                     durationpb.New(r.Forward.Timeout),
+		ClusterNotFoundResponseCode: envoy_route_v3.RouteAction_INTERNAL_SERVER_ERROR,
+		RetryPolicy:                 safeRetries(),
+	}
+	if err := rewrite(action, r.Match.Path, r.Rewrite); err != nil {
+		return nil, within("rewrite", err)
+	}
+	route.Action = &envoy_route_v3.Route_Route{Route: action}
+	spread(route, action, edits, shares)
+	return uses, nil
+}
+
+// safeRetries repeats, at another endpoint where there is one, what no backend
+// has begun to process: a connection that could not be made, or a stream that
+// the backend says it refused. It hides the moment between an endpoint's end
+// and the news of it.
+func safeRetries() *envoy_route_v3.RetryPolicy {
+	return &envoy_route_v3.RetryPolicy{
+		RetryOn:    "connect-failure,refused-stream",
+		NumRetries: wrapperspb.UInt32(2),
+	}
+}
+
+// share is the part of a route's requests that goes to one backend.
+type share struct {
+	cluster string
+	weight  uint32
+	edits   headerEdits
+}
+
+// translateShares checks backends; those of weight 0 get nothing and are dropped.
+func translateShares(backends []model.WeightedBackend) ([]share, error) {
+	var out []share
+	var sum uint64
+	for i, b := range backends {
+		if b.Weight == 0 {
+			continue
+		}
+		if sum += uint64(b.Weight); sum > math.MaxUint32 {
+			return nil, tooHeavy("forward.backends", sum)
+		}
+		s, err := translateShare(b)
+		if err != nil {
+			return nil, within("forward.backends["+strconv.Itoa(i)+"]", err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func translateShare(b model.WeightedBackend) (share, error) {
+	if b.Cluster == "" {
+		return share{cluster: noBackend, weight: b.Weight}, nil
+	}
+	if err := checkName("cluster", string(b.Cluster)); err != nil {
+		return share{}, err
+	}
+	edits, err := translateFilters(b.Filters)
+	return share{cluster: string(b.Cluster), weight: b.Weight, edits: edits}, within("filters", err)
+}
+
+func usedClusters(shares []share) []xdsserve.Name {
+	var out []xdsserve.Name
+	for _, s := range shares {
+		if s.cluster != noBackend {
+			out = append(out, xdsserve.Name{Type: xdsserve.Cluster, Name: s.cluster})
+		}
+	}
+	return out
+}
+
+// spread sets where requests go and how headers change. The edits of a rule
+// come before those of a backend. Envoy would apply them the other way round, so
+// that where a backend has its own, the rule's go with them to every share.
+func spread(route *envoy_route_v3.Route, action *envoy_route_v3.RouteAction, rule headerEdits, shares []share) {
+	if len(shares) == 1 {
+		action.ClusterSpecifier = &envoy_route_v3.RouteAction_Cluster{Cluster: shares[0].cluster}
+		rule.then(shares[0].edits).onRoute(route)
+		return
+	}
+	shared := !slices.ContainsFunc(shares, func(s share) bool { return !s.edits.isZero() })
+	if shared {
+		rule.onRoute(route)
+	}
+	weighted := &envoy_route_v3.WeightedCluster{}
+	for _, s := range shares {
+		out := &envoy_route_v3.WeightedCluster_ClusterWeight{Name: s.cluster, Weight: wrapperspb.UInt32(s.weight)}
+		if !shared {
+			rule.then(s.edits).onShare(out)
+		}
+		weighted.Clusters = append(weighted.Clusters, out)
+	}
+	action.ClusterSpecifier = &envoy_route_v3.RouteAction_WeightedClusters{WeightedClusters: weighted}
+}

@@ -1,0 +1,96 @@
+package envoy
+
+import (
+	"time"
+
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	envoy_router_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	envoy_hcm_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// Limits of a client's connection. The first two are what Envoy's guide for
+// edge proxies has; the header timeout ends clients that send headers by the
+// byte. A stream without any traffic ends after Envoy's own 5 minutes.
+const (
+	maxStreams           = 100
+	streamWindow         = 64 << 10
+	connectionWindow     = 1 << 20
+	headersTimeout       = 10 * time.Second
+	streamIdleTimeout    = 5 * time.Minute
+	connectionIdleTimeout = time.Hour
+)
+
+// http is the filter that serves HTTP from a route table.
+func (b *listenerBuilder) http(table model.TableID) (*envoy_listener_v3.Filter, error) {
+	if err := checkName("table", string(table)); err != nil {
+		return nil, err
+	}
+	manager, err := connectionManager(string(table), b.settings)
+	if err != nil {
+		return nil, err
+	}
+	config, err := pack(manager)
+	if err != nil {
+		return nil, err
+	}
+	b.uses = append(b.uses, xdsserve.Name{Type: xdsserve.Routes, Name: string(table)})
+	return &envoy_listener_v3.Filter{
+		Name:       "envoy.filters.network.http_connection_manager",
+		ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: config},
+	}, nil
+}
+
+// connectionManager has the settings that all HTTP listeners share; the
+// package comment gives their reasons.
+func connectionManager(table string, s model.Settings) (*envoy_hcm_v3.HttpConnectionManager, error) {
+	router, err := pack(&envoy_router_v3.Router{SuppressEnvoyHeaders: true})
+	if err != nil {
+		return nil, err
+	}
+	logs, err := accessLogs(s, httpLogFields)
+	if err != nil {
+		return nil, err
+	}
+	return &envoy_hcm_v3.HttpConnectionManager{
+		StatPrefix: table,
+		RouteSpecifier: &envoy_hcm_v3.HttpConnectionManager_Rds{Rds: &envoy_hcm_v3.Rds{
+			RouteConfigName: table, ConfigSource: fromADS(),
+		}},
+		HttpFilters: []*envoy_hcm_v3.HttpFilter{{
+			Name: "envoy.filters.http.router", ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: router},
+		}},
+		UseRemoteAddress:             wrapperspb.Bool(true),
+		NormalizePath:                wrapperspb.Bool(true),
+		MergeSlashes:                 true,
+		PathWithEscapedSlashesAction: envoy_hcm_v3.HttpConnectionManager_UNESCAPE_AND_REDIRECT,
+		StripTrailingHostDot:         true,
+		ServerHeaderTransformation:   envoy_hcm_v3.HttpConnectionManager_PASS_THROUGH,
+		RequestHeadersTimeout:        durationpb.New(headersTimeout),
+		StreamIdleTimeout:            durationpb.New(streamIdleTimeout),
+		CommonHttpProtocolOptions: &envoy_core_v3.HttpProtocolOptions{
+			IdleTimeout:                  durationpb.New(connectionIdleTimeout),
+			HeadersWithUnderscoresAction: envoy_core_v3.HttpProtocolOptions_ALLOW,
+		},
+		Http2ProtocolOptions: &envoy_core_v3.Http2ProtocolOptions{
+			MaxConcurrentStreams:        wrapperspb.UInt32(maxStreams),
+			InitialStreamWindowSize:     wrapperspb.UInt32(streamWindow),
+			InitialConnectionWindowSize: wrapperspb.UInt32(connectionWindow),
+		},
+		UpgradeConfigs: []*envoy_hcm_v3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
+		AccessLog:      logs,
+	}, nil
+}
+
+// fromADS is the stream on which everything else arrives too.
+func fromADS() *envoy_core_v3.ConfigSource {
+	return &envoy_core_v3.ConfigSource{
+		ConfigSourceSpecifier: &envoy_core_v3.ConfigSource_Ads{Ads: &envoy_core_v3.AggregatedConfigSource{}},
+		ResourceApiVersion:    envoy_core_v3.ApiVersion_V3,
+	}
+}

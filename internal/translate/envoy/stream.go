@@ -1,0 +1,83 @@
+package envoy
+
+import (
+	"math"
+	"strconv"
+
+	envoy_listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	envoy_tcp_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// stream makes the only chain of a TCP port. Connections without a backend, and
+// the share of a missing one, are closed at once.
+func (b *listenerBuilder) stream(l model.Listener) error {
+	logs, err := accessLogs(b.settings, streamLogFields)
+	if err != nil {
+		return err
+	}
+	proxy := &envoy_tcp_v3.TcpProxy{StatPrefix: b.listener.GetName(), AccessLog: logs}
+	if err := b.connect(proxy, l.Stream); err != nil {
+		return within("stream", err)
+	}
+	config, err := pack(proxy)
+	if err != nil {
+		return err
+	}
+	b.listener.FilterChains = []*envoy_listener_v3.FilterChain{{Filters: []*envoy_listener_v3.Filter{{
+		Name:       "envoy.filters.network.tcp_proxy",
+		ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: config},
+	}}}}
+	return nil
+}
+
+// connect spreads connections over backends by weight.
+func (b *listenerBuilder) connect(proxy *envoy_tcp_v3.TcpProxy, to *model.Forward) error {
+	weighted, err := b.streamShares(to)
+	if err != nil {
+		return err
+	}
+	switch len(weighted) {
+	case 0:
+		proxy.ClusterSpecifier = &envoy_tcp_v3.TcpProxy_Cluster{Cluster: noBackend}
+	case 1:
+		proxy.ClusterSpecifier = &envoy_tcp_v3.TcpProxy_Cluster{Cluster: weighted[0].GetName()}
+	default:
+		proxy.ClusterSpecifier = &envoy_tcp_v3.TcpProxy_WeightedClusters{
+			WeightedClusters: &envoy_tcp_v3.TcpProxy_WeightedCluster{Clusters: weighted},
+		}
+	}
+	return nil
+}
+
+func (b *listenerBuilder) streamShares(to *model.Forward) ([]*envoy_tcp_v3.TcpProxy_WeightedCluster_ClusterWeight, error) {
+	if to == nil {
+		return nil, nil
+	}
+	var weighted []*envoy_tcp_v3.TcpProxy_WeightedCluster_ClusterWeight
+	var sum uint64
+	for i, share := range to.Backends {
+		if share.Weight == 0 {
+			continue
+		}
+		if sum += uint64(share.Weight); sum > math.MaxUint32 {
+			return nil, tooHeavy("backends", sum)
+		}
+		name := noBackend
+		if share.Cluster != "" {
+			name = string(share.Cluster)
+			if err := checkName("backends["+strconv.Itoa(i)+"].cluster", name); err != nil {
+				return nil, err
+			}
+			b.uses = append(b.uses, xdsserve.Name{Type: xdsserve.Cluster, Name: name})
+		}
+		weighted = append(weighted, &envoy_tcp_v3.TcpProxy_WeightedCluster_ClusterWeight{Name: name, Weight: share.Weight})
+	}
+	return weighted, nil
+}
+
+func tooHeavy(field string, sum uint64) error {
+	return faultf(field, strconv.FormatUint(sum, 10), "the sum of the weights is above %d: use smaller ones", uint32(math.MaxUint32))
+}

@@ -1,0 +1,122 @@
+package envoy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// virtualHostsField is the number of RouteConfiguration.virtual_hosts.
+const virtualHostsField = 2
+
+// embed encodes a virtual host as the field of a route table that it is.
+func embed(host *envoy_route_v3.VirtualHost) ([]byte, error) {
+	body, err := marshal(host)
+	if err != nil {
+		return nil, err
+	}
+	out := protowire.AppendTag(nil, virtualHostsField, protowire.BytesType)
+	return protowire.AppendBytes(out, body), nil
+}
+
+// assembleTable makes a route table of translated hosts. It only copies: the
+// encoding of a message is the concatenation of the encodings of its fields, and
+// the virtual hosts go where a deterministic encoder puts them.
+func assembleTable(id model.TableID, gateway model.GatewayID, hosts []fragment) Output {
+	name := string(id)
+	if err := checkName("id", name); err != nil {
+		return failed(xdsserve.Routes, name, nil, err)
+	}
+	out := Output{}
+	hosts = uniqueHosts(name, hosts, &out)
+	body, err := joinHosts(name, hosts)
+	if err != nil {
+		out.Failures = append(out.Failures, failure(xdsserve.Routes, name, nil, err))
+		return out
+	}
+	var uses []xdsserve.Name
+	var from []string
+	for _, h := range hosts {
+		uses, from = append(uses, h.uses...), append(from, h.origins...)
+	}
+	out.Resource = seal(xdsserve.Routes, string(gateway), name, body, sortedUses(uses), sortedUnique(from))
+	return out
+}
+
+func joinHosts(name string, hosts []fragment) ([]byte, error) {
+	head, err := marshal(&envoy_route_v3.RouteConfiguration{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	tail, err := marshal(tableSettings())
+	if err != nil {
+		return nil, err
+	}
+	size := len(head) + len(tail)
+	for _, h := range hosts {
+		size += len(h.body)
+	}
+	body := append(make([]byte, 0, size), head...)
+	for _, h := range hosts {
+		body = append(body, h.body...)
+	}
+	return append(body, tail...), nil
+}
+
+// tableSettings are what all tables have in common. A port in the request's
+// host is no part of the name. Clusters arrive on their own; a table is valid
+// without them.
+func tableSettings() *envoy_route_v3.RouteConfiguration {
+	return &envoy_route_v3.RouteConfiguration{
+		ValidateClusters:         wrapperspb.Bool(false),
+		IgnorePortInHostMatching: true,
+	}
+}
+
+// uniqueHosts sorts hosts by domain and leaves out those without a body and
+// those whose domain is taken: Envoy refuses a table that has one twice.
+func uniqueHosts(table string, hosts []fragment, out *Output) []fragment {
+	hosts = slices.SortedStableFunc(slices.Values(hosts), func(a, b fragment) int { return strings.Compare(a.domain, b.domain) })
+	kept := hosts[:0]
+	for i, h := range hosts {
+		out.Failures = append(out.Failures, h.failures...)
+		if len(h.body) == 0 {
+			continue
+		}
+		if i > 0 && len(kept) > 0 && kept[len(kept)-1].domain == h.domain {
+			out.Failures = append(out.Failures, duplicateHost(table, h))
+			continue
+		}
+		kept = append(kept, h)
+	}
+	return kept
+}
+
+func duplicateHost(table string, h fragment) Failure {
+	f := Failure{
+		Type: xdsserve.Routes, Name: table, Field: "hosts.domain",
+		Message: fmt.Sprintf("%q: the table has this host twice; the first is served", h.domain),
+	}
+	for _, o := range h.origins {
+		if ref, ok := ParseOrigin(o); ok {
+			f.Origins = append(f.Origins, ref)
+		}
+	}
+	return f
+}
+
+// translateTable makes a route table in one go.
+func translateTable(t model.RouteTable) Output {
+	hosts := make([]fragment, len(t.Hosts))
+	for i, h := range t.Hosts {
+		hosts[i] = translateHost(h)
+	}
+	return assembleTable(t.ID, t.Gateway, hosts)
+}

@@ -1,0 +1,88 @@
+package envoy
+
+import (
+	"net/netip"
+	"strconv"
+
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_tls_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	envoy_matcher_v3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+const tlsSocket = "envoy.transport_sockets.tls"
+
+// terminateTLS serves certificates that arrive by SDS, each with its own fate.
+// Envoy picks among several by server name and key type.
+func terminateTLS(certificates []model.CertificateID) (*envoy_core_v3.TransportSocket, []xdsserve.Name, error) {
+	context := &envoy_tls_v3.DownstreamTlsContext{CommonTlsContext: &envoy_tls_v3.CommonTlsContext{
+		TlsParams:     &envoy_tls_v3.TlsParameters{TlsMinimumProtocolVersion: envoy_tls_v3.TlsParameters_TLSv1_2},
+		AlpnProtocols: []string{"h2", "http/1.1"},
+	}}
+	var uses []xdsserve.Name
+	taken := map[model.CertificateID]bool{}
+	for i, id := range certificates {
+		if err := checkName("certificates["+strconv.Itoa(i)+"]", string(id)); err != nil {
+			return nil, nil, err
+		}
+		if taken[id] {
+			continue
+		}
+		taken[id] = true
+		uses = append(uses, xdsserve.Name{Type: xdsserve.Secret, Name: string(id)})
+		context.CommonTlsContext.TlsCertificateSdsSecretConfigs = append(context.CommonTlsContext.TlsCertificateSdsSecretConfigs,
+			&envoy_tls_v3.SdsSecretConfig{Name: string(id), SdsConfig: fromADS()})
+	}
+	if len(uses) == 0 {
+		return nil, nil, faultf("certificates", "", "a TLS listener needs at least one certificate")
+	}
+	socket, err := transportSocket(context)
+	return socket, uses, err
+}
+
+// originateTLS speaks TLS to a backend: the system's authorities must have
+// signed its certificate, and the certificate must be for the name asked for.
+func originateTLS(c model.Cluster, caFile string) (*envoy_core_v3.TransportSocket, error) {
+	sni := c.TLS.SNI
+	kind := envoy_tls_v3.SubjectAltNameMatcher_DNS
+	if _, err := netip.ParseAddr(sni); err == nil {
+		kind = envoy_tls_v3.SubjectAltNameMatcher_IP_ADDRESS
+	} else if err := checkHostname("tls.sni", sni, false); err != nil {
+		return nil, err
+	}
+	context := &envoy_tls_v3.UpstreamTlsContext{CommonTlsContext: &envoy_tls_v3.CommonTlsContext{
+		AlpnProtocols: upstreamALPN(c.Protocol),
+		ValidationContextType: &envoy_tls_v3.CommonTlsContext_ValidationContext{ValidationContext: &envoy_tls_v3.CertificateValidationContext{
+			TrustedCa: &envoy_core_v3.DataSource{Specifier: &envoy_core_v3.DataSource_Filename{Filename: caFile}},
+			MatchTypedSubjectAltNames: []*envoy_tls_v3.SubjectAltNameMatcher{{
+				SanType: kind,
+				Matcher: &envoy_matcher_v3.StringMatcher{MatchPattern: &envoy_matcher_v3.StringMatcher_Exact{Exact: sni}},
+			}},
+		}},
+	}}
+	if kind == envoy_tls_v3.SubjectAltNameMatcher_DNS {
+		context.Sni = sni
+	}
+	return transportSocket(context)
+}
+
+// upstreamALPN are the protocols offered to a backend. Those of HTTP2 are left
+// to Envoy, which offers h2 and http/1.1 where it chooses between them.
+func upstreamALPN(p model.UpstreamProtocol) []string {
+	if p == model.UpstreamHTTP1 || p == "" {
+		return []string{"http/1.1"}
+	}
+	return nil
+}
+
+func transportSocket(context message) (*envoy_core_v3.TransportSocket, error) {
+	config, err := pack(context)
+	if err != nil {
+		return nil, err
+	}
+	return &envoy_core_v3.TransportSocket{
+		Name: tlsSocket, ConfigType: &envoy_core_v3.TransportSocket_TypedConfig{TypedConfig: config},
+	}, nil
+}
