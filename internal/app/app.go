@@ -3,8 +3,6 @@
 package app
 
 import (
-	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/netip"
@@ -26,6 +24,7 @@ type IO struct {
 // ValidateOptions say what "gatehouse validate" looks at.
 type ValidateOptions struct {
 	Paths          []string
+	BindAddress    netip.Addr
 	ControllerName string
 	Features       config.Features
 	// Print is called once with everything found.
@@ -68,16 +67,3 @@ type TranslateOptions struct {
 	// Finding is called for each input that was left out.
 	Finding func(Finding)
 }
-
-var errNotWired = errors.New("not wired yet")
-
-// Run serves until ctx ends.
-func Run(context.Context, config.Run, IO) error { return errNotWired }
-
-// Validate looks at files as Run would, and returns how many findings fail them.
-func Validate(context.Context, ValidateOptions, IO) (findings int, err error) {
-	return 0, errNotWired
-}
-
-// Translate compiles files, and translates them, without running anything.
-func Translate(context.Context, TranslateOptions, IO) error { return errNotWired }

@@ -1,0 +1,174 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+	"github.com/gatehouse-proxy/gatehouse/internal/compile"
+	"github.com/gatehouse-proxy/gatehouse/internal/config"
+	"github.com/gatehouse-proxy/gatehouse/internal/infra/host"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/pipeline"
+	"github.com/gatehouse-proxy/gatehouse/internal/publish/xds"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/source/file"
+	"github.com/gatehouse-proxy/gatehouse/internal/source/schema"
+	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
+	"github.com/gatehouse-proxy/gatehouse/internal/version"
+	"github.com/gatehouse-proxy/gatehouse/pkg/runner"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// How long changes wait for more of them: until the source was quiet, and at most.
+const (
+	quiet    = 5 * time.Millisecond
+	maxDelay = 50 * time.Millisecond
+)
+
+// loopStuck is how long the loop may go without a turn before /healthz says so.
+const loopStuck = 10 * time.Second
+
+// instance is one running standalone gateway: the parts and the settings they share.
+type instance struct {
+	config  config.Run
+	io      IO
+	since   time.Time
+	envoy   string // path
+	how     string // it was found
+	metrics *observe.Metrics
+	pulse   *observe.Pulse
+
+	lock            *os.File
+	target          *xds.Target
+	loop            *pipeline.Loop
+	proxies         *host.Supervisor
+	adminListener   net.Listener
+	metricsListener net.Listener
+}
+
+// Run serves until ctx ends.
+func Run(ctx context.Context, c config.Run, io IO) error {
+	path, how, err := host.FindEnvoy(c.Envoy)
+	if err != nil {
+		return err
+	}
+	i := &instance{
+		config: c, io: io, since: time.Now(), envoy: path, how: how,
+		metrics: observe.NewMetrics(), pulse: new(observe.Pulse),
+	}
+	i.build()
+	// Started in this order, stopped in reverse:
+	return runner.Run(ctx, runner.Options{StopTimeout: c.DrainTimeout + 15*time.Second},
+		// first, because a second instance on this directory would end our proxies
+		runner.Component{Name: "state directory", Start: i.lockState, Stop: i.unlockState},
+		// before anything slow, so that a port in use is told at once
+		runner.Component{Name: "admin address", Start: i.listen},
+		// before proxies start and ask
+		runner.Component{Name: "xds", Start: i.target.Start, Stop: i.target.Stop},
+		// before the loop, which tells it which proxies there should be
+		runner.Component{Name: "proxies", Start: i.startProxies, Stop: i.stopProxies},
+		// before the source, which feeds it
+		runner.Component{Name: "pipeline", Run: i.loop.Run},
+		runner.Component{Name: "admin", Run: i.serveAdmin},
+		runner.Component{Name: "metrics", Run: i.serveMetrics},
+		// last: from here on things change
+		runner.Component{Name: "files", Run: i.watch},
+	)
+}
+
+// build makes the parts that need nothing from outside.
+func (i *instance) build() {
+	c := i.config
+	graph := newGraph(c.ControllerName, c.Features, c.BindAddress)
+	i.target = xds.New(i.socket(), xdsserve.Options{})
+	i.loop = pipeline.New(pipeline.Options{
+		Graph: graph, Target: i.target, Live: i.io.Live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
+		Controller:  gateway_v1.GatewayController(c.ControllerName),
+		Identity:    pipeline.Identity{Version: version.Number, Envoy: version.Envoy, Since: i.since},
+		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Now: time.Now,
+	})
+}
+
+func newGraph(controller string, f config.Features, bind netip.Addr) *pipeline.Graph {
+	return pipeline.NewGraph(compile.Options{
+		ControllerName: controller, Experimental: f.Experimental, XBackend: f.XBackend, BindAddress: bind,
+	}, envoy.Options{BindAddress: bind})
+}
+
+func (i *instance) socket() string { return filepath.Join(i.config.StateDir, "xds.sock") }
+
+// listen opens the admin and the metrics address.
+func (i *instance) listen(ctx context.Context) error {
+	var err error
+	if i.adminListener, err = listen(ctx, "--admin-address", i.config.AdminAddress); err != nil {
+		return err
+	}
+	if i.metricsListener, err = listen(ctx, "--metrics-address", i.config.MetricsAddress); err != nil {
+		_ = i.adminListener.Close()
+		return err
+	}
+	i.io.Live.Started(observe.Start{
+		Version: version.Number, Envoy: version.Envoy, EnvoyHow: i.how, Paths: i.config.Paths,
+		Admin: url(i.adminListener), Metrics: url(i.metricsListener),
+	})
+	return nil
+}
+
+func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w; stop what uses it, or choose another address (port 0 takes a free one)", flag, address, err)
+	}
+	return l, nil
+}
+
+func url(l net.Listener) string { return "http://" + l.Addr().String() }
+
+func (i *instance) startProxies(ctx context.Context) error {
+	proxies, err := host.New(ctx, host.Options{
+		Envoy: i.envoy, StateDir: i.config.StateDir, XDSSocket: i.socket(), KeepProxies: i.config.KeepProxies,
+		DrainTimeout: i.config.DrainTimeout, Log: i.io.Log, Observe: i.loop.ProcessNews,
+	})
+	if err != nil {
+		return err
+	}
+	i.proxies, i.loop.Proxies = proxies, proxies
+	return nil
+}
+
+func (i *instance) stopProxies(ctx context.Context) error {
+	i.io.Live.Stopping("draining proxies")
+	return i.proxies.Stop(ctx)
+}
+
+func (i *instance) serveAdmin(ctx context.Context) error {
+	return admin.Serve(ctx, i.adminListener, admin.Handler(admin.Options{
+		Reporter: i.loop.Reporter(), Metrics: url(i.metricsListener) + "/metrics",
+		Live: func() error { return i.pulse.Live(time.Now(), loopStuck) },
+	}))
+}
+
+func (i *instance) serveMetrics(ctx context.Context) error {
+	serve := i.metrics.Handler()
+	return admin.Serve(ctx, i.metricsListener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i.loop.Reporter().CountObjects(i.metrics)
+		serve.ServeHTTP(w, r)
+	}))
+}
+
+func (i *instance) watch(ctx context.Context) error {
+	source := file.New(file.Options{
+		Paths: i.config.Paths, StateDir: i.config.StateDir, Log: i.io.Log,
+		Schema: schema.Options{Open: opened(i.config.Features)},
+	})
+	return source.Run(ctx, func(batch snapshot.Batch) { i.loop.Observe(ctx, batch) })
+}

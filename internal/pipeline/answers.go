@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// answers takes what proxies said since the last turn.
+func (l *Loop) answers(ctx context.Context, events []xdsserve.Event) {
+	for _, e := range events {
+		l.answer(ctx, e)
+	}
+}
+
+func (l *Loop) answer(ctx context.Context, e xdsserve.Event) {
+	countAnswer(l.Metrics, e)
+	switch e.Kind {
+	case xdsserve.Connected:
+		l.Log.Info("proxy connected", observe.KeyProxy, e.Proxy, observe.KeyGateway, e.Group)
+	case xdsserve.Disconnected:
+		l.Log.Warn("proxy disconnected", observe.KeyProxy, e.Proxy, observe.KeyGateway, e.Group, observe.KeyMessage, e.Message)
+		l.board.answered(e.Proxy, false, e.At)
+		l.tellLanded(l.inflight.gone(e.Proxy))
+		l.probeSoon(ctx, e.Group)
+	case xdsserve.Sent:
+		l.board.answered(e.Proxy, true, e.At)
+	case xdsserve.Settled:
+		l.board.answered(e.Proxy, false, e.At)
+		l.tellLanded(l.inflight.settle(e.Proxy, e.Seq))
+		l.probeSettled(ctx, e)
+	case xdsserve.Refused:
+		l.refused(ctx, e)
+	case xdsserve.Doubted:
+		l.Log.Warn("proxy refused a response; its resources go again one by one", observe.KeyProxy, e.Proxy,
+			observe.KeyGateway, e.Group, observe.KeyMessage, e.Message)
+	case xdsserve.Unserved:
+		l.Log.Error("proxy asks for a type that is not served", observe.KeyProxy, e.Proxy, observe.KeyType, e.Type)
+	case xdsserve.WarmTimedOut:
+		l.warmTimedOut(e)
+	case xdsserve.Acknowledged:
+		l.acknowledged(e)
+	}
+}
+
+// refused notes a refusal. A port that is in use may become free, so the listener
+// is offered again; everything else waits for a changed input.
+func (l *Loop) refused(ctx context.Context, e xdsserve.Event) {
+	l.Log.Error("proxy refused", observe.KeyProxy, e.Proxy, observe.KeyGateway, e.Group,
+		observe.KeyResource, e.Names, observe.KeyMessage, e.Message)
+	if e.Type != xdsserve.Listener {
+		return
+	}
+	for _, name := range e.Names {
+		s := scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}}
+		if portInUse(e.Message) {
+			l.retries.add(s, l.Now())
+		}
+	}
+	l.probeSoon(ctx, e.Group)
+}
+
+// portInUse recognises the words of Envoy's listener manager for a failed bind.
+func portInUse(message string) bool {
+	return strings.Contains(message, "cannot bind") || strings.Contains(message, "Address already in use")
+}
+
+func (l *Loop) warmTimedOut(e xdsserve.Event) {
+	l.Log.Warn("sent before its clusters were ready", observe.KeyGateway, e.Group, observe.KeyResource, e.Names, observe.KeyMessage, e.Message)
+	for _, name := range e.Names {
+		l.board.setNote(scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}}, e.Message)
+	}
+}
+
+// acknowledged drops warnings about clusters that have become ready since, and
+// listeners that need not be offered again.
+func (l *Loop) acknowledged(e xdsserve.Event) {
+	for _, name := range e.Names {
+		s := scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}}
+		switch e.Type {
+		case xdsserve.Cluster:
+			l.board.setNote(s, "")
+		case xdsserve.Listener:
+			l.retries.acknowledged(s)
+		}
+	}
+}

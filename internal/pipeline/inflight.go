@@ -1,0 +1,72 @@
+package pipeline
+
+import (
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// change is one accepted change of an object on its way to the proxies.
+type change struct {
+	key        store.Key
+	what       string
+	observedAt time.Time
+}
+
+// inflight are the changes that some proxy has not answered yet.
+type inflight struct {
+	rounds []flight
+}
+
+// flight is what one round published, and the proxies that still have to answer.
+type flight struct {
+	seq     uint64
+	changes []change
+	waiting map[string]bool // by node id
+	total   int
+}
+
+// add notes a round; proxies are those that must answer.
+func (f *inflight) add(seq uint64, changes []change, proxies []string) {
+	waiting := make(map[string]bool, len(proxies))
+	for _, p := range proxies {
+		waiting[p] = true
+	}
+	f.rounds = append(f.rounds, flight{seq: seq, changes: changes, waiting: waiting, total: len(proxies)})
+}
+
+// settle notes that a proxy has answered everything up to seq, and returns the
+// rounds that no proxy has left to answer.
+func (f *inflight) settle(proxy string, seq uint64) []flight {
+	return f.take(func(r *flight) {
+		if r.seq <= seq {
+			delete(r.waiting, proxy)
+		}
+	})
+}
+
+// gone notes that a proxy will not answer; it gets everything anew when it is back.
+func (f *inflight) gone(proxy string) []flight {
+	return f.take(func(r *flight) {
+		if r.waiting[proxy] {
+			delete(r.waiting, proxy)
+			r.total--
+		}
+	})
+}
+
+func (f *inflight) take(update func(*flight)) []flight {
+	var landed []flight
+	kept := f.rounds[:0]
+	for _, r := range f.rounds {
+		update(&r)
+		if len(r.waiting) == 0 {
+			landed = append(landed, r)
+			continue
+		}
+		kept = append(kept, r)
+	}
+	clear(f.rounds[len(kept):])
+	f.rounds = kept
+	return landed
+}

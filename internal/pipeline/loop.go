@@ -1,0 +1,207 @@
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
+	"github.com/gatehouse-proxy/gatehouse/internal/infra/host"
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
+	"github.com/gatehouse-proxy/gatehouse/internal/publish/xds"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/pkg/coalesce"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// Infrastructure runs proxies.
+type Infrastructure interface {
+	// Ensure makes the running proxies those of the Gateways; it does not wait.
+	Ensure([]model.Gateway)
+	// Listeners asks a Gateway's proxy what it listens on.
+	Listeners(context.Context, model.GatewayID) (host.Listeners, error)
+	ConfigDump(context.Context, model.GatewayID) ([]byte, error)
+}
+
+// Options are the parts that a loop joins.
+type Options struct {
+	Graph      *Graph
+	Target     *xds.Target
+	Proxies    Infrastructure
+	Live       observe.Live
+	Metrics    *observe.Metrics
+	Pulse      *observe.Pulse
+	Log        *slog.Logger
+	Controller gateway_v1.GatewayController
+	Identity   Identity
+	// BindAddress is what listeners without an address of their own bind.
+	BindAddress netip.Addr
+	// Quiet and MaxDelay bound how long changes wait for more; endpoints do not wait.
+	Quiet, MaxDelay time.Duration
+	Now             func() time.Time
+}
+
+// Loop joins the stages. Its state is owned by the goroutine that calls Run.
+type Loop struct {
+	Options
+	board    *board
+	reporter *Reporter
+	rules    acceptance.Rules
+
+	batches chan snapshot.Batch
+	probes  chan probed
+	infra   chan host.Event
+	tasks   sync.WaitGroup
+
+	window   coalesce.Window
+	observed store.View
+	accepted derive.State
+	rejected map[store.Key]acceptance.Rejection
+	pending  map[store.Key]time.Time // observed and not yet through a round
+	inflight inflight
+	probing  map[model.GatewayID]*probe
+	retries  retries
+	started  bool // the initial batch went through a round
+	ready    bool
+}
+
+// New returns a Loop that has observed nothing.
+func New(o Options) *Loop {
+	l := &Loop{
+		Options: o, board: newBoard(),
+		batches: make(chan snapshot.Batch), probes: make(chan probed), infra: make(chan host.Event, 64),
+		window:   coalesce.New(o.Quiet, o.MaxDelay),
+		rejected: map[store.Key]acceptance.Rejection{}, pending: map[store.Key]time.Time{},
+		probing: map[model.GatewayID]*probe{},
+	}
+	l.rules = o.Graph.Rules()
+	l.reporter = &Reporter{
+		graph: o.Graph, board: l.board, proxiesOf: o.Target, controller: o.Controller, bind: o.BindAddress,
+		identity: o.Identity, now: o.Now, transitions: status.NewTransitions(),
+		dump: func(ctx context.Context, gateway string) ([]byte, error) {
+			return l.Proxies.ConfigDump(ctx, model.GatewayID(gateway))
+		},
+	}
+	return l
+}
+
+// Reporter answers questions about the loop.
+func (l *Loop) Reporter() *Reporter { return l.reporter }
+
+// Observe hands a batch to the loop and waits until it is taken, or ctx ends.
+func (l *Loop) Observe(ctx context.Context, batch snapshot.Batch) {
+	select {
+	case l.batches <- batch:
+	case <-ctx.Done():
+	}
+}
+
+// heartbeat is how often an idle loop turns, to show that it can.
+const heartbeat = time.Second
+
+// Run turns until ctx ends. Each turn does one of these things:
+//
+//  1. takes a batch of changes: the observed view advances, a round is due;
+//  2. runs the round that is due: accepts, publishes, and tells readers;
+//  3. takes what proxies answered: changes land, refusals are noted;
+//  4. takes the result of probing a Gateway's listeners: Programmed is known;
+//  5. takes news of proxy processes;
+//  6. does what time asks for: retries, heartbeat.
+//
+// Nothing in a turn waits for a proxy, a file or a reader.
+func (l *Loop) Run(ctx context.Context) error {
+	defer l.tasks.Wait()
+	timer := time.NewTimer(heartbeat)
+	defer timer.Stop()
+	for {
+		timer.Reset(l.untilDue())
+		select {
+		case batch := <-l.batches:
+			l.observe(batch)
+		case <-l.Target.Events():
+			l.answers(ctx, l.Target.Take())
+		case result := <-l.probes:
+			l.probedListeners(ctx, result, l.Now())
+		case event := <-l.infra:
+			l.processNews(event)
+		case <-timer.C:
+		case <-ctx.Done():
+			return nil
+		}
+		l.dueWork(ctx)
+	}
+}
+
+// untilDue is how long the loop may sleep.
+func (l *Loop) untilDue() time.Duration {
+	now := l.Now()
+	due := now.Add(heartbeat)
+	if at, ok := l.window.Deadline(); ok && at.Before(due) {
+		due = at
+	}
+	if at, ok := l.retries.next(); ok && at.Before(due) {
+		due = at
+	}
+	if at, ok := l.nextProbe(); ok && at.Before(due) {
+		due = at
+	}
+	return max(due.Sub(now), 0)
+}
+
+func (l *Loop) dueWork(ctx context.Context) {
+	now := l.Now()
+	l.Pulse.Beat(now)
+	if l.window.Take(now) {
+		l.round(ctx, now)
+	}
+	l.dueProbes(ctx, now)
+	for _, name := range l.retries.due(now) {
+		l.Target.Retry(name)
+	}
+}
+
+// observe advances the observed view by one atomic batch.
+func (l *Loop) observe(batch snapshot.Batch) {
+	now := l.Now()
+	news := l.board.observe(batch)
+	l.observed = l.observed.Apply(batch.Edits...)
+	urgent := len(batch.Edits) > 0 && !batch.Initial
+	for _, e := range batch.Edits {
+		if _, waits := l.pending[e.Key]; !waits {
+			l.pending[e.Key] = batch.ObservedAt
+		}
+		urgent = urgent && e.Collection == "EndpointSlice"
+	}
+	l.tellFindings(news, batch)
+	if urgent || batch.Initial {
+		l.window.AddWithin(now, 0)
+		return
+	}
+	l.window.Add(now)
+}
+
+func (l *Loop) processNews(e host.Event) {
+	switch e.Kind {
+	case host.Exited:
+		l.Metrics.ProxyRestarts.Inc()
+		l.Log.Warn("proxy exited", observe.KeyGateway, e.Gateway, observe.KeyPID, e.PID, observe.KeyError, e.Err, observe.KeyRestart, e.Restart)
+	case host.Started, host.Ready, host.Adopted:
+		l.Log.Info("proxy "+string(e.Kind), observe.KeyGateway, e.Gateway, observe.KeyPID, e.PID)
+	}
+}
+
+// ProcessNews hands news of a proxy process to the loop; it never blocks, and drops news
+// when the loop is far behind: they inform, they decide nothing.
+func (l *Loop) ProcessNews(e host.Event) {
+	select {
+	case l.infra <- e:
+	default:
+	}
+}

@@ -1,0 +1,56 @@
+package pipeline
+
+import (
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// countRound adds one round to the metrics.
+func countRound(m *observe.Metrics, d acceptance.Decision, changes int, took time.Duration) {
+	for node, runs := range d.Work.Functions {
+		m.FunctionsRun.WithLabelValues(node).Add(float64(runs))
+	}
+	m.Trials.Add(float64(d.Trials))
+	m.RoundSeconds.Observe(took.Seconds())
+	m.Rounds.WithLabelValues(roundResult(d, changes)).Inc()
+}
+
+func roundResult(d acceptance.Decision, changes int) string {
+	switch {
+	case d.Trials > 1:
+		return "rejected"
+	case changes == 0:
+		return "unchanged"
+	default:
+		return "accepted"
+	}
+}
+
+// countAnswer adds what a proxy said to the metrics.
+func countAnswer(m *observe.Metrics, e xdsserve.Event) {
+	switch e.Kind {
+	case xdsserve.Connected:
+		m.Streams.Inc()
+	case xdsserve.Disconnected:
+		m.Streams.Dec()
+	case xdsserve.Sent:
+		m.ResourcesSent.WithLabelValues(ShortType(e.Type)).Add(float64(len(e.Names) + len(e.Removed)))
+		m.BytesSent.Add(float64(e.Bytes))
+	case xdsserve.Doubted, xdsserve.Refused:
+		m.Nacks.WithLabelValues(ShortType(e.Type)).Inc()
+	case xdsserve.Acknowledged, xdsserve.Settled, xdsserve.WarmTimedOut, xdsserve.Unserved:
+	}
+}
+
+// CountObjects sets the metrics that are counted when they are read.
+func (r *Reporter) CountObjects(m *observe.Metrics) {
+	m.Objects.Reset()
+	for _, v := range r.Verdicts("") {
+		m.Objects.WithLabelValues(v.Object.Kind, string(v.State)).Inc()
+	}
+	m.RejectedInputs.Set(float64(len(r.board.current.Load().rejected) + len(r.board.findings())))
+	m.SourceFiles.Set(float64(r.board.fileCount()))
+}

@@ -1,0 +1,140 @@
+package pipeline
+
+import (
+	"cmp"
+	"slices"
+
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// Overview is the state of the instance in one page.
+func (r *Reporter) Overview() admin.Overview {
+	at := r.board.current.Load()
+	out := admin.Overview{
+		Version: r.identity.Version, Envoy: r.identity.Envoy, Since: r.identity.Since,
+		Revision: uint64(at.observed.Revision()), Objects: map[string]int{},
+		Gateways: []admin.GatewayOverview{}, Attention: []admin.Attention{},
+	}
+	for _, key := range r.keys(at, "") {
+		j := r.join(at, key)
+		v := j.verdict(r.now())
+		out.Objects[string(v.State)]++
+		if a, ok := r.attention(j, v); ok {
+			out.Attention = append(out.Attention, a)
+		}
+		if key.Collection == "Gateway" && v.State != verdict.Excluded {
+			out.Gateways = append(out.Gateways, r.gateway(at, key, v))
+		}
+	}
+	out.Attention = append(out.Attention, r.nameless()...)
+	slices.SortStableFunc(out.Attention, func(a, b admin.Attention) int { return cmp.Compare(rank(a.State), rank(b.State)) })
+	return out
+}
+
+// rank orders states from the one that needs an operator most.
+func rank(s verdict.State) int {
+	return slices.Index([]verdict.State{verdict.Rejected, verdict.Partial, verdict.Pending, verdict.Excluded, verdict.Serving}, s)
+}
+
+// attention is what an operator should know of an object: it does not serve, or
+// not in full. Objects that nothing refers to are no news.
+func (r *Reporter) attention(j join, v verdict.Verdict) (admin.Attention, bool) {
+	step, ok := worst(v.Steps)
+	if v.State == verdict.Serving || !ok || v.State == verdict.Excluded && quiet(step) {
+		return admin.Attention{}, false
+	}
+	a := admin.Attention{
+		Kind: v.Object.Kind, Name: j.key.Name, State: v.State, Reason: step.Reason, Field: step.Field, Message: step.Message,
+	}
+	if origin, ok := r.board.origin(j.key); ok {
+		a.Where = place(origin)
+	}
+	if j.refused != nil {
+		a.Where = place(j.refused.Origin)
+		a.Serves = kept(j.refused.Retained)
+	}
+	if j.rejection != nil {
+		a.Serves = kept(j.rejection.Retained)
+	}
+	return a, true
+}
+
+// quiet reasons say that an object is merely unused.
+func quiet(s verdict.Step) bool { return s.Reason == verdict.NotReferenced.Name }
+
+// worst is the step that explains a state best.
+func worst(steps []verdict.Step) (verdict.Step, bool) {
+	order := []verdict.Outcome{verdict.WasRejected, verdict.WasExcluded, verdict.StillPending, verdict.Warning}
+	for _, outcome := range order {
+		for _, s := range steps {
+			if s.Outcome == outcome {
+				return s, true
+			}
+		}
+	}
+	return verdict.Step{}, false
+}
+
+// nameless are refused documents whose object could not be read.
+func (r *Reporter) nameless() []admin.Attention {
+	var out []admin.Attention
+	for _, f := range r.board.findings() {
+		if f.Object.Name != "" && f.Object.Collection != "" {
+			if _, known := snapshot.KindOf(f.Object.Collection); known {
+				continue
+			}
+		}
+		out = append(out, admin.Attention{
+			Kind: f.Object.Collection, Name: f.Object.Name, State: verdict.Rejected, Reason: f.Step.Reason,
+			Field: f.Step.Field, Message: f.Step.Message, Where: place(f.Origin), Serves: kept(f.Retained),
+		})
+	}
+	return out
+}
+
+func (r *Reporter) gateway(at *published, key store.Key, v verdict.Verdict) admin.GatewayOverview {
+	out := admin.GatewayOverview{
+		Name: key.Name, State: v.State, Acknowledged: v.Proxies.Acknowledged, Proxies: v.Proxies.Total,
+		Listeners: []admin.ListenerOverview{},
+	}
+	value, _ := at.observed.Get(key)
+	gateway, ok := value.(*gateway_v1.Gateway)
+	complete, known := r.status(at, key, r.board.factsOf(model.GatewayID(key.Name)))
+	if !ok || !known {
+		return out
+	}
+	for _, l := range complete.Listeners {
+		out.Listeners = append(out.Listeners, r.listener(at, gateway, l))
+	}
+	return out
+}
+
+func (r *Reporter) listener(at *published, gateway *gateway_v1.Gateway, l verdict.ListenerStatus) admin.ListenerOverview {
+	out := admin.ListenerOverview{Name: l.Name, AttachedRoutes: l.AttachedRoutes}
+	for _, spec := range gateway.Spec.Listeners {
+		if string(spec.Name) == l.Name {
+			out.Protocol = string(spec.Protocol)
+			if spec.Hostname != nil {
+				out.Hostname = string(*spec.Hostname)
+			}
+		}
+	}
+	if served, ok := derive.Lookup(at.state, r.graph.Compiled.Model.Listeners, l.Resource); ok {
+		out.Address = r.bound(served).String()
+	}
+	for _, c := range l.Conditions {
+		if c.Type == string(gateway_v1.ListenerConditionProgrammed) {
+			out.Programmed = c.Status == meta_v1.ConditionTrue
+			out.Reason, out.Message = c.Reason, c.Message
+		}
+	}
+	return out
+}

@@ -1,0 +1,213 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/infra/host"
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// A listener is programmed when its proxy has acknowledged it, no listener of
+// that proxy is warming, and a connection to its address succeeds. An
+// acknowledgement alone does not say that a listener is warm.
+
+// probe is the state of probing one Gateway's listeners.
+type probe struct {
+	running bool
+	again   bool // something changed while it ran
+	at      time.Time
+}
+
+// probed is the result of probing one Gateway's listeners.
+type probed struct {
+	gateway   model.GatewayID
+	listeners map[string]status.Programmed // by model key
+	addresses []string
+}
+
+// target is one listener to probe.
+type target struct {
+	key     string // of the model
+	name    string // of the resource
+	address netip.AddrPort
+}
+
+const (
+	probeTimeout  = 5 * time.Second
+	probeInterval = 20 * time.Millisecond
+	probeAgain    = 500 * time.Millisecond
+)
+
+// reprobe probes the Gateways whose listeners an update touches.
+func (l *Loop) reprobe(ctx context.Context, u xdsserve.Update) {
+	touched := map[string]bool{}
+	for _, r := range u.Set {
+		if r.Type == xdsserve.Listener {
+			touched[r.Group] = true
+		}
+	}
+	for _, s := range u.Remove {
+		if s.Type == xdsserve.Listener {
+			touched[s.Group] = true
+		}
+	}
+	for _, group := range sortedKeys(touched) {
+		l.probeSoon(ctx, group)
+	}
+}
+
+// probeSettled probes a Gateway whose listeners were not all programmed when its
+// proxy has answered everything.
+func (l *Loop) probeSettled(ctx context.Context, e xdsserve.Event) {
+	facts := l.board.factsOf(model.GatewayID(e.Group))
+	for _, t := range l.targets(model.GatewayID(e.Group)) {
+		if !facts.Listeners[t.key].Done {
+			l.probeSoon(ctx, e.Group)
+			return
+		}
+	}
+}
+
+// probeSoon starts probing a Gateway, or once more when it is being probed.
+func (l *Loop) probeSoon(ctx context.Context, group string) {
+	gateway := model.GatewayID(group)
+	p, ok := l.probing[gateway]
+	if !ok {
+		p = &probe{}
+		l.probing[gateway] = p
+	}
+	if p.running {
+		p.again = true
+		return
+	}
+	p.running, p.again, p.at = true, false, time.Time{}
+	targets := l.targets(gateway)
+	l.tasks.Go(func() {
+		result := l.probeListeners(ctx, gateway, targets)
+		select {
+		case l.probes <- result:
+		case <-ctx.Done():
+		}
+	})
+}
+
+func (l *Loop) targets(gateway model.GatewayID) []target {
+	var out []target
+	for key, listener := range derive.Items(l.accepted, l.Graph.Compiled.Model.Listeners) {
+		if listener.Gateway != gateway {
+			continue
+		}
+		output, _ := derive.Lookup(l.accepted, l.Graph.Envoy.Listeners, key)
+		if output.Resource == nil {
+			continue
+		}
+		out = append(out, target{key: key, name: output.Resource.Name.Name, address: l.reporter.bound(listener)})
+	}
+	return out
+}
+
+// probeListeners waits until all targets are programmed, or for probeTimeout.
+func (l *Loop) probeListeners(ctx context.Context, gateway model.GatewayID, targets []target) probed {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	tick := time.NewTicker(probeInterval)
+	defer tick.Stop()
+	for {
+		result := l.probeOnce(ctx, gateway, targets)
+		if result.done() || ctx.Err() != nil {
+			return result
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return result
+		}
+	}
+}
+
+func (p probed) done() bool {
+	for _, listener := range p.listeners {
+		if !listener.Done && listener.Reason == gateway_v1.ListenerReasonPending {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *Loop) probeOnce(ctx context.Context, gateway model.GatewayID, targets []target) probed {
+	out := probed{gateway: gateway, listeners: map[string]status.Programmed{}}
+	have, err := l.Proxies.Listeners(ctx, gateway)
+	for _, t := range targets {
+		p := l.programmed(ctx, gateway, t, have, err)
+		out.listeners[t.key] = p
+		if p.Done {
+			out.addresses = appendUnique(out.addresses, t.address.Addr().String())
+		}
+	}
+	return out
+}
+
+func (l *Loop) programmed(ctx context.Context, gateway model.GatewayID, t target, have host.Listeners, err error) status.Programmed {
+	name := xdsserve.Name{Type: xdsserve.Listener, Name: t.name}
+	standing := l.Target.Standing(string(gateway), name)
+	switch {
+	case len(standing.Refusals) > 0:
+		return refusedListener(t, standing.Refusals[0])
+	case err != nil:
+		return pendingListener(fmt.Sprintf("the proxy does not answer: %v", err))
+	case standing.Total == 0 || standing.Acknowledged < standing.Total:
+		return pendingListener(fmt.Sprintf("acknowledged by %d of %d proxies", standing.Acknowledged, standing.Total))
+	case have.Warming > 0:
+		return pendingListener(fmt.Sprintf("%d listeners of the proxy are warming", have.Warming))
+	}
+	if err := reach(ctx, t.address); err != nil {
+		return pendingListener(fmt.Sprintf("acknowledged, but no connection: %v", err))
+	}
+	return status.Programmed{Done: true}
+}
+
+func pendingListener(message string) status.Programmed {
+	return status.Programmed{Reason: gateway_v1.ListenerReasonPending, Message: message}
+}
+
+// refusedListener explains a refusal; a port in use is the common one.
+func refusedListener(t target, r xdsserve.Refusal) status.Programmed {
+	if !portInUse(r.Message) {
+		return status.Programmed{Reason: gateway_v1.ListenerReasonInvalid, Message: "the proxy refused the listener: " + r.Message}
+	}
+	return status.Programmed{
+		Reason: gateway_v1.ListenerReasonPortUnavailable,
+		Message: fmt.Sprintf("%s is in use by another process; stop it, or choose another port or spec.addresses; "+
+			"tried again at least every %s (%s)", t.address, lastRetry, r.Message),
+	}
+}
+
+// reach opens and closes a connection.
+func reach(ctx context.Context, address netip.AddrPort) error {
+	if address.Addr().IsUnspecified() {
+		address = netip.AddrPortFrom(loopbackOf(address.Addr()), address.Port())
+	}
+	dialer := net.Dialer{Timeout: time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address.Addr().String(), strconv.Itoa(int(address.Port()))))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+func loopbackOf(unspecified netip.Addr) netip.Addr {
+	if unspecified.Is4() {
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return netip.IPv6Loopback()
+}

@@ -1,0 +1,198 @@
+package pipeline
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// What became of a changed object in a round.
+const (
+	wasChanged  = "changed"
+	wasAccepted = "accepted" // it was rejected before
+	wasRejected = "rejected"
+	wasDeleted  = "deleted"
+	wasExcluded = "excluded"
+)
+
+// round decides over everything observed and publishes what was accepted.
+func (l *Loop) round(ctx context.Context, now time.Time) {
+	decision := l.rules.Round(acceptance.Input{Observed: l.observed, Accepted: l.accepted, Standing: l.rejected})
+	changes := l.changes(decision)
+	l.accepted, l.rejected = decision.State, decision.Rejected
+	clear(l.pending)
+
+	for _, refusal := range decision.Unresolved {
+		l.Log.Error("output left out", "culprits", refusal.Culprits, "message", refusal.Step.Message)
+	}
+	l.board.landed(changes, now)
+	l.board.current.Store(&published{
+		observed: l.observed, state: l.accepted, rejected: maps.Clone(l.rejected), faults: faultsByKey(decision.State), at: now,
+	})
+	countRound(l.Metrics, decision, len(changes), l.Now().Sub(now))
+	l.publish(ctx, decision.Delta, changes)
+}
+
+// publish hands the delta to the proxies and the processes that run them.
+func (l *Loop) publish(ctx context.Context, delta derive.Delta, changes []change) {
+	if l.gatewaysChanged(delta) {
+		l.Proxies.Ensure(l.gateways())
+	}
+	update := l.Graph.update(delta)
+	seq := uint64(0)
+	var waiting []string
+	if len(update.Set)+len(update.Remove) > 0 {
+		waiting = l.affected(update)
+		seq = l.Target.Publish(update)
+	}
+	l.reprobe(ctx, update)
+	if !l.started {
+		l.started = true
+		l.tellLoaded()
+		return
+	}
+	l.inflight.add(seq, changes, waiting)
+	l.tellLanded(l.inflight.settle("", 0))
+}
+
+// changes says what became of each pending object, and of standing rejections that were released.
+func (l *Loop) changes(d acceptance.Decision) []change {
+	var out []change
+	for _, key := range slices.SortedFunc(maps.Keys(l.pending), store.Key.Compare) {
+		out = append(out, change{key: key, what: l.became(d, key), observedAt: l.pending[key]})
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(l.rejected), store.Key.Compare) {
+		_, still := d.Rejected[key]
+		if _, listed := l.pending[key]; !still && !listed {
+			out = append(out, change{key: key, what: l.became(d, key), observedAt: l.Now()})
+		}
+	}
+	return out
+}
+
+func (l *Loop) became(d acceptance.Decision, key store.Key) string {
+	if _, ok := d.Rejected[key]; ok {
+		return wasRejected
+	}
+	if _, exists := l.observed.Get(key); !exists {
+		return wasDeleted
+	}
+	if _, before := l.board.rejectedSince(key); before {
+		return wasAccepted
+	}
+	finding, _ := l.Graph.Compiled.Findings.Lookup(d.State, key)
+	if !finding.Serves {
+		return wasExcluded
+	}
+	return wasChanged
+}
+
+// check is the acceptance check of this product: what compile calls failed, and
+// what translate could not make, each with the objects at fault.
+func (g *Graph) check(trial derive.Result) []acceptance.Refusal {
+	var out []acceptance.Refusal
+	for c := range g.Compiled.Findings.Changes(trial.Delta) {
+		if c.Has && c.New.Failed {
+			for _, step := range failing(c.New.Steps) {
+				out = append(out, acceptance.Refusal{Culprits: []store.Key{c.New.Object}, Step: step})
+			}
+		}
+	}
+	for _, collection := range g.Resources() {
+		for c := range derive.Changes(trial.Delta, collection.Of) {
+			if c.Has {
+				out = append(out, outputRefusals(c.New)...)
+			}
+		}
+	}
+	return out
+}
+
+func failing(steps []verdict.Step) []verdict.Step {
+	refused := slices.DeleteFunc(slices.Clone(steps), func(s verdict.Step) bool { return s.Outcome != verdict.WasRejected })
+	if len(refused) == 0 {
+		return steps
+	}
+	return refused
+}
+
+func outputRefusals(o envoy.Output) []acceptance.Refusal {
+	var out []acceptance.Refusal
+	for _, f := range o.Failures {
+		step := verdict.OutputInvalid.Step(verdict.Translate, verdict.WasRejected, f.Message).At(f.Field)
+		out = append(out, acceptance.Refusal{Culprits: f.Origins, Step: step})
+	}
+	return out
+}
+
+// update is the delta in the words of the proxies.
+func (g *Graph) update(delta derive.Delta) xdsserve.Update {
+	var u xdsserve.Update
+	for _, collection := range g.Resources() {
+		for c := range derive.Changes(delta, collection.Of) {
+			switch {
+			case c.Has && c.New.Resource != nil:
+				u.Set = append(u.Set, *c.New.Resource)
+			case c.Had && c.Old.Resource != nil:
+				u.Remove = append(u.Remove, xdsserve.Scoped{Group: c.Old.Resource.Group, Name: c.Old.Resource.Name})
+			}
+		}
+	}
+	return u
+}
+
+func (l *Loop) gatewaysChanged(delta derive.Delta) bool {
+	for range derive.Changes(delta, l.Graph.Compiled.Model.Gateways) {
+		return true
+	}
+	return false
+}
+
+func (l *Loop) gateways() []model.Gateway {
+	var out []model.Gateway
+	for _, g := range derive.Items(l.accepted, l.Graph.Compiled.Model.Gateways) {
+		out = append(out, g)
+	}
+	return out
+}
+
+// affected are the connected proxies that an update concerns.
+func (l *Loop) affected(u xdsserve.Update) []string {
+	groups := map[string]bool{}
+	for _, r := range u.Set {
+		groups[r.Group] = true
+	}
+	for _, s := range u.Remove {
+		groups[s.Group] = true
+	}
+	if groups[""] {
+		for _, g := range l.gateways() {
+			groups[string(g.ID)] = true
+		}
+		delete(groups, "")
+	}
+	var out []string
+	for _, group := range sortedKeys(groups) {
+		for _, belief := range l.Target.Ledger(group) {
+			out = append(out, belief.Proxy)
+		}
+	}
+	return out
+}
+
+func faultsByKey(s derive.State) map[string]derive.Fault {
+	out := map[string]derive.Fault{}
+	for _, f := range s.Faults() {
+		out[f.Key] = f
+	}
+	return out
+}

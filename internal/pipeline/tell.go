@@ -1,0 +1,160 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// tellLoaded shows what became of the first batch.
+func (l *Loop) tellLoaded() {
+	overview := l.reporter.Overview()
+	loaded := observe.Loaded{Files: l.board.fileCount(), ByState: overview.Objects}
+	for _, n := range overview.Objects {
+		loaded.Objects += n
+	}
+	for _, a := range overview.Attention {
+		loaded.Problems = append(loaded.Problems, observe.Problem{
+			Kind: a.Kind, Name: a.Name, State: string(a.State), Field: a.Field, Message: a.Message, Where: a.Where, Serves: a.Serves,
+		})
+	}
+	l.Live.Loaded(loaded)
+	l.tellReady()
+}
+
+// tellReady shows once that every accepted listener is served.
+func (l *Loop) tellReady() {
+	if l.ready || !l.started || len(waitingListeners(l.Graph, l.accepted, l.board)) > 0 {
+		return
+	}
+	l.ready = true
+	ready := observe.Ready{Took: l.Now().Sub(l.Identity.Since)}
+	for _, g := range l.gateways() {
+		ready.Gateways = append(ready.Gateways, l.served(g.ID))
+	}
+	l.Live.Ready(ready)
+}
+
+func (l *Loop) served(gateway model.GatewayID) observe.Served {
+	out := observe.Served{Name: string(gateway)}
+	facts := l.board.factsOf(gateway)
+	for key, listener := range derive.Items(l.accepted, l.Graph.Compiled.Model.Listeners) {
+		if listener.Gateway == gateway && facts.Listeners[key].Done {
+			out.Addresses = append(out.Addresses, url(listener.Protocol, l.reporter.bound(listener).String()))
+		}
+	}
+	return out
+}
+
+func url(protocol model.Protocol, address string) string {
+	switch protocol {
+	case model.HTTP:
+		return "http://" + address
+	case model.HTTPS:
+		return "https://" + address
+	default:
+		return "tcp " + address
+	}
+}
+
+// manyChanges is how many changes of one round are shown one by one.
+const manyChanges = 20
+
+// tellLanded shows changes that every proxy has answered.
+func (l *Loop) tellLanded(flights []flight) {
+	now := l.Now()
+	for _, f := range flights {
+		if f.seq > 0 {
+			for _, c := range f.changes {
+				if c.what == wasChanged || c.what == wasAccepted || c.what == wasDeleted {
+					l.Metrics.ChangeAcknowledged.WithLabelValues(c.key.Collection).Observe(now.Sub(c.observedAt).Seconds())
+				}
+			}
+		}
+		if len(f.changes) > manyChanges {
+			l.tellMany(f, now)
+			continue
+		}
+		for _, c := range f.changes {
+			l.Live.Event(l.event(f, c, now))
+		}
+	}
+}
+
+func (l *Loop) tellMany(f flight, now time.Time) {
+	byKind := map[string]int{}
+	oldest := now
+	for _, c := range f.changes {
+		byKind[c.key.Collection]++
+		if c.observedAt.Before(oldest) {
+			oldest = c.observedAt
+		}
+	}
+	for _, kind := range sortedKeys(byKind) {
+		l.Live.Event(observe.LiveEvent{
+			At: now, Kind: kind, Name: fmt.Sprintf("%d objects", byKind[kind]), What: observe.Changed,
+			Acked: f.total, Total: f.total, Took: now.Sub(oldest),
+		})
+	}
+}
+
+func (l *Loop) event(f flight, c change, now time.Time) observe.LiveEvent {
+	e := observe.LiveEvent{
+		At: now, Kind: c.key.Collection, Name: c.key.Name, What: observe.What(c.what),
+		Acked: f.total, Total: f.total, Took: now.Sub(c.observedAt),
+	}
+	if origin, ok := l.board.origin(c.key); ok {
+		e.Where = place(origin)
+	}
+	switch c.what {
+	case wasRejected:
+		rejection := l.rejected[c.key]
+		e.Acked, e.Total, e.Took = 0, 0, 0
+		if len(rejection.Steps) > 0 {
+			e.Message = explain(rejection.Steps[0]) + "; " + kept(rejection.Retained)
+		}
+	case wasExcluded:
+		finding, _ := l.Graph.Compiled.Findings.Lookup(l.accepted, c.key)
+		if len(finding.Steps) > 0 {
+			e.Message = explain(finding.Steps[0])
+		}
+	}
+	return e
+}
+
+// tellFindings shows documents that the source refused just now.
+func (l *Loop) tellFindings(news []snapshot.Finding, batch snapshot.Batch) {
+	if batch.Initial {
+		return
+	}
+	for i, f := range news {
+		if i == manyChanges {
+			l.Live.Event(observe.LiveEvent{At: l.Now(), Kind: "documents", Name: fmt.Sprintf("%d more", len(news)-i), What: observe.Refused})
+			return
+		}
+		l.Live.Event(observe.LiveEvent{
+			At: l.Now(), Kind: f.Object.Collection, Name: f.Object.Name, What: observe.Refused,
+			Message: explain(f.Step) + "; " + kept(f.Retained), Where: place(f.Origin),
+		})
+	}
+}
+
+// explain is a step in one line, with its field.
+func explain(s verdict.Step) string {
+	if s.Field == "" {
+		return s.Message
+	}
+	return s.Field + ": " + s.Message
+}
+
+func kept(retained bool) string {
+	if retained {
+		return "the previous revision keeps serving"
+	}
+	return "nothing of it serves"
+}

@@ -1,0 +1,149 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
+	"github.com/gatehouse-proxy/gatehouse/internal/compile"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// join makes the verdict of one object out of what every stage knows of it.
+type join struct {
+	reporter *Reporter
+	at       *published
+	key      store.Key
+
+	finding   compile.Finding
+	compiled  bool
+	rejection *acceptance.Rejection
+	refused   *snapshot.Finding
+	fault     *derive.Fault
+}
+
+func (r *Reporter) join(at *published, key store.Key) join {
+	j := join{reporter: r, at: at, key: key}
+	j.finding, j.compiled = r.graph.Compiled.Findings.Lookup(at.state, key)
+	if rejection, ok := at.rejected[key]; ok {
+		j.rejection = &rejection
+	}
+	if refused, ok := r.board.finding(key); ok {
+		j.refused = &refused
+	}
+	if fault, ok := at.faults[key.Name]; ok {
+		j.fault = &fault
+	}
+	return j
+}
+
+// seen reports whether any stage knows the object.
+func (j join) seen() bool {
+	_, observed := j.at.observed.Get(j.key)
+	return observed || j.compiled || j.refused != nil || j.rejection != nil
+}
+
+func (j join) verdict(now time.Time) verdict.Verdict {
+	resources := j.resources()
+	proxies := j.reporter.proxies(resources)
+	v := verdict.Verdict{
+		Object: j.object(), Steps: j.steps(now, resources, proxies),
+		Resources: names(resources), Proxies: proxies,
+	}
+	v.State = j.state(v.Steps, resources, proxies)
+	return v
+}
+
+func (j join) object() verdict.Object {
+	kind, _ := snapshot.KindOf(j.key.Collection)
+	namespace, name := snapshot.SplitName(j.key.Name)
+	o := verdict.Object{Group: kind.Group, Kind: j.key.Collection, Namespace: namespace, Name: name}
+	if value, ok := j.at.observed.Get(j.key); ok {
+		if object, ok := value.(snapshot.Object); ok {
+			o.Generation = object.GetGeneration()
+		}
+	}
+	return o
+}
+
+// state is the whole story in one word; the worst part decides.
+func (j join) state(steps []verdict.Step, resources []scoped, proxies verdict.Proxies) verdict.State {
+	switch {
+	case j.rejection != nil, j.refused != nil, j.fault != nil, j.compiled && j.finding.Failed:
+		return verdict.Rejected
+	case !j.finding.Serves:
+		return verdict.Excluded
+	case len(proxies.Refused) > 0 && proxies.Acknowledged == 0:
+		return verdict.Rejected
+	case len(proxies.Refused) > 0 || slices.ContainsFunc(steps, partial):
+		return verdict.Partial
+	case len(resources) > 0 && proxies.Acknowledged < proxies.Total || j.awaitsProxy(proxies):
+		return verdict.Pending
+	default:
+		return verdict.Serving
+	}
+}
+
+func partial(s verdict.Step) bool {
+	return s.Outcome == verdict.WasExcluded || s.Outcome == verdict.WasRejected
+}
+
+// awaitsProxy tells that resources exist and no proxy has come for them yet.
+func (j join) awaitsProxy(p verdict.Proxies) bool { return len(j.resources()) > 0 && p.Total == 0 }
+
+func (j join) steps(now time.Time, resources []scoped, proxies verdict.Proxies) []verdict.Step {
+	steps := []verdict.Step{j.watched()}
+	steps = append(steps, j.acceptSteps(now)...)
+	if j.compiled {
+		steps = append(steps, j.compileSteps()...)
+	}
+	if len(resources) > 0 {
+		steps = append(steps, translated(resources))
+		steps = append(steps, j.reporter.publishSteps(resources, proxies)...)
+	}
+	return steps
+}
+
+func (j join) watched() verdict.Step {
+	message := fmt.Sprintf("seen at revision %d", j.at.observed.Revision())
+	if o, ok := j.reporter.board.origin(j.key); ok {
+		message = fmt.Sprintf("seen in %s at revision %d", place(o), j.at.observed.Revision())
+	} else if j.refused != nil {
+		message = "seen in " + place(j.refused.Origin)
+	}
+	return verdict.Seen.Step(verdict.Watch, verdict.OK, message)
+}
+
+func place(o snapshot.Origin) string { return fmt.Sprintf("%s:%d", o.File, o.Line) }
+
+func (j join) acceptSteps(now time.Time) []verdict.Step {
+	switch {
+	case j.refused != nil:
+		return []verdict.Step{j.refused.Step, retained(j.refused.Retained)}
+	case j.rejection != nil:
+		return append(slices.Clone(j.rejection.Steps), retained(j.rejection.Retained))
+	case j.fault != nil:
+		return []verdict.Step{verdict.InternalError.Step(verdict.Compile, verdict.WasRejected,
+			fmt.Sprintf("%s failed on this object: %v; please report this as a bug", j.fault.Node, j.fault.Panic))}
+	default:
+		return []verdict.Step{verdict.Accepted.Step(verdict.Accept, verdict.OK, j.reporter.acceptedSince(j.key, now))}
+	}
+}
+
+func retained(yes bool) verdict.Step {
+	if yes {
+		return verdict.Retained.Step(verdict.Accept, verdict.Warning, "the previous accepted revision keeps serving")
+	}
+	return verdict.NothingRetained.Step(verdict.Accept, verdict.WasExcluded, "nothing of it serves: no revision was accepted yet")
+}
+
+func (j join) compileSteps() []verdict.Step {
+	if len(j.finding.Steps) == 0 {
+		return []verdict.Step{verdict.Compiled.Step(verdict.Compile, verdict.OK, "contributes to the configuration")}
+	}
+	return j.finding.Steps
+}

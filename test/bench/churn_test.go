@@ -1,0 +1,72 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/test/rig"
+)
+
+// churnRoutes is how many routes the edits under load are made among.
+const churnRoutes = 50
+
+// TestEditsUnderLoad makes edits of every kind under load: no request may fail
+// or meet anything but the old or the new intent while the edit is on its way,
+// and anything but the new one afterwards.
+func TestEditsUnderLoad(t *testing.T) {
+	sent, faults := editsUnderLoad(t, 60, 300)
+	if len(faults) > 0 {
+		t.Errorf("%d of %d requests failed or were misrouted:\n%s", len(faults), sent, strings.Join(faults[:min(len(faults), maxFaults)], "\n"))
+	}
+	if sent < 60 {
+		t.Errorf("only %d requests were sent", sent)
+	}
+}
+
+// BenchmarkEditsUnderLoad makes 500 edits under 300 requests a second and
+// reports the failed or misrouted ones.
+func BenchmarkEditsUnderLoad(b *testing.B) {
+	for b.Loop() {
+		sent, faults := editsUnderLoad(b, 500, 300)
+		b.ReportMetric(float64(len(faults)), "faults")
+		b.ReportMetric(float64(sent), "requests")
+		b.ReportMetric(0, "ns/op")
+		for _, f := range faults[:min(len(faults), maxFaults)] {
+			b.Log(f)
+		}
+	}
+}
+
+func editsUnderLoad(tb testing.TB, edits, rate int) (sent int, faults []string) {
+	tb.Helper()
+	c, err := newChurn(tb.Context(), tb.TempDir(), churnRoutes)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.close)
+	instance := launch(tb, c.shop)
+	l := &load{intents: c.intents, requests: c.requests(churnRoutes), rate: rate}
+	ctx, stop := context.WithTimeout(tb.Context(), 2*time.Minute)
+	defer stop()
+	var running sync.WaitGroup
+	running.Go(func() { l.run(ctx) })
+	for k := range edits {
+		if err := c.edit(ctx, k, churnRoutes); err != nil {
+			stop()
+			running.Wait()
+			tb.Fatalf("edit %d: %v\n%s", k, err, tail(instance))
+		}
+	}
+	stop()
+	running.Wait()
+	return l.result()
+}
+
+func tail(i *rig.Instance) string {
+	out := i.Output()
+	return fmt.Sprintf("%s", out[max(0, len(out)-4000):])
+}
