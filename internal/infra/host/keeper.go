@@ -108,8 +108,12 @@ func (k *keeper) adopt(p *process) *process {
 		return p
 	}
 	hash, err := k.s.launcher.hash(k.gateway, k.settings())
-	if err != nil || hash != p.Hash || !p.answers(k.ctx) {
+	switch {
+	case err != nil || hash != p.Hash:
 		k.s.release(p)
+		return nil
+	case !p.answers(k.ctx):
+		k.s.tellEnd(p, p.kill())
 		return nil
 	}
 	k.hold(p)

@@ -3,6 +3,7 @@ package host
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -117,6 +118,9 @@ func (l launcher) launch(g model.GatewayID, s model.Settings, now time.Time) (*p
 	}
 	if p != nil {
 		_ = p.dir.remove(p.AdminSocket) // the first error is the one to tell
+	}
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		err = fmt.Errorf("%w; free space there, or name another directory with --state-dir", err)
 	}
 	return nil, fmt.Errorf("gateway %s: start envoy: %w", g, err)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +101,9 @@ func serveADS(t *testing.T, socket string, resources []resource) {
 	t.Cleanup(func() {
 		server.Stop()
 		done.Wait()
+		if err := RemoveSocketDir(filepath.Dir(socket)); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
@@ -259,7 +263,7 @@ func (r *rig) mustGet(t *testing.T) string {
 type traffic struct {
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
-	requests int
+	requests atomic.Int64
 	failures []error
 }
 
@@ -275,7 +279,7 @@ func (r *rig) traffic(t *testing.T) *traffic {
 			if err == nil {
 				_, err = get(ctx, r.url())
 			}
-			f.requests += 2
+			f.requests.Add(2)
 			if err != nil && ctx.Err() == nil {
 				f.failures = append(f.failures, err)
 			}
@@ -288,5 +292,11 @@ func (r *rig) traffic(t *testing.T) *traffic {
 func (f *traffic) stop() (requests int, failures []error) {
 	f.cancel()
 	f.done.Wait()
-	return f.requests, f.failures
+	return int(f.requests.Load()), f.failures
+}
+
+// reach waits until so many requests were sent.
+func (f *traffic) reach(t *testing.T, requests int64) {
+	t.Helper()
+	eventually(t, "the load goes on", func() bool { return f.requests.Load() >= requests })
 }

@@ -155,22 +155,25 @@ func (l launcher) prune(keepers map[model.GatewayID]*keeper) error {
 }
 
 // release frees the ports of a process before it returns, and ends the process
-// in the background.
+// in the background. One that does not answer cannot drain: it ends at once.
 func (s *Supervisor) release(p *process) {
 	p.Ending = true
 	if err := p.dir.write(p.record); err != nil {
 		s.options.Log.Warn("cannot mark Envoy as ending", "gateway", p.Gateway, "pid", p.PID, "error", err)
 	}
 	if p.stopListening(s.hard) != nil {
-		s.end(p)
+		s.tellEnd(p, p.kill())
 		return
 	}
 	s.background.Go(func() { s.end(p) })
 }
 
-// end drains and ends a process and tells of it.
+// end drains and ends a process.
 func (s *Supervisor) end(p *process) {
-	err := p.end(s.hard, s.options.DrainTimeout)
+	s.tellEnd(p, p.end(s.hard, s.options.DrainTimeout))
+}
+
+func (s *Supervisor) tellEnd(p *process, err error) {
 	if err != nil {
 		err = fmt.Errorf("gateway %s: end envoy (pid %d): %w", p.Gateway, p.PID, err)
 	}

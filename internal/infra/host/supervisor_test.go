@@ -71,6 +71,7 @@ func TestKilledEnvoyIsBackAtOnce(t *testing.T) {
 	s := r.start(t, gateway(edge))
 	first := r.events.next(t, Ready)
 	load := r.traffic(t)
+	load.reach(t, 10)
 	killed := time.Now()
 	if err := unix.Kill(first.PID, unix.SIGKILL); err != nil {
 		t.Fatal(err)
