@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
 )
 
@@ -87,11 +88,7 @@ func (s *session) nameCompletions(cmd *cobra.Command, kind string) []string {
 	}
 	var out []string
 	for _, v := range verdicts {
-		name := v.Object.Name
-		if v.Object.Namespace != "" {
-			name = v.Object.Namespace + "/" + name
-		}
-		out = append(out, name+"\t"+string(v.State))
+		out = append(out, render.Name(v.Object)+"\t"+string(v.State))
 	}
 	return out
 }

@@ -79,9 +79,5 @@ func checked(check bool, v verdict.Verdict) error {
 	if !check || v.State == verdict.Serving {
 		return nil
 	}
-	name := v.Object.Name
-	if v.Object.Namespace != "" {
-		name = v.Object.Namespace + "/" + name
-	}
-	return fmt.Errorf("%s %s is %s, not Serving", v.Object.Kind, name, v.State)
+	return fmt.Errorf("%s %s is %s, not Serving", v.Object.Kind, render.Name(v.Object), v.State)
 }

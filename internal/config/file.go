@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -24,10 +25,9 @@ func readFile(path string, all []*setting) (map[string]raw, []error) {
 	if err != nil {
 		return nil, []error{&Error{From: "--config-file", Value: path, Problem: err.Error()}}
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		problem := strings.TrimPrefix(err.Error(), "yaml: ")
-		return nil, []error{&Error{From: path, Problem: "is not YAML: " + problem}}
+	doc, err := parse(text)
+	if err != nil {
+		return nil, []error{&Error{From: path, Problem: err.Error()}}
 	}
 	if len(doc.Content) == 0 { // empty, or comments only
 		return nil, nil
@@ -35,6 +35,21 @@ func readFile(path string, all []*setting) (map[string]raw, []error) {
 	r := fileReader{path: path, all: all, values: map[string]raw{}}
 	r.mapping("", doc.Content[0])
 	return r.values, r.errs
+}
+
+// parse returns the one document of a text.
+func parse(text []byte) (doc yaml.Node, err error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return doc, errors.New("is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	switch err := d.Decode(new(yaml.Node)); {
+	case err == nil:
+		return doc, errors.New("has more than one document; keep all settings in one")
+	case !errors.Is(err, io.EOF):
+		return doc, errors.New("is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	return doc, nil
 }
 
 func readLimited(path string) ([]byte, error) {

@@ -20,6 +20,7 @@ type View struct {
 	// object is the width of the column of objects; it only grows, so that lines
 	// stay below each other.
 	object int
+	paths  string
 }
 
 var _ observe.Live = (*View)(nil)
@@ -33,17 +34,26 @@ func (v *View) Started(s observe.Start) {
 	if s.EnvoyHow != "" {
 		envoy += " (" + s.EnvoyHow + ")"
 	}
+	v.mu.Lock()
+	v.paths = strings.Join(s.Paths, ", ")
+	v.mu.Unlock()
 	v.print("%s %s\n", v.style.Paint(render.Bold, "gatehouse "+s.Version), v.style.Text("· "+envoy+" · admin "+s.Admin))
 }
 
 // Loaded shows what the first batch of objects came to.
 func (v *View) Loaded(l observe.Loaded) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in %s\n", render.Counts(l.ByState), render.Count(l.Files, "file"))
+	fmt.Fprintf(&b, "watching %s: %s, %s\n", v.watched(), render.Count(l.Files, "file"), render.Counts(l.ByState))
 	for _, p := range l.Problems {
 		b.WriteString(render.Problem(v.style, p))
 	}
 	v.print("%s", b.String())
+}
+
+func (v *View) watched() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.style.Text(v.paths)
 }
 
 // Ready shows where the gateways can be reached.

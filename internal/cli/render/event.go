@@ -26,13 +26,13 @@ func Event(s Style, e observe.LiveEvent, object int) string {
 	var b strings.Builder
 	at := e.At.Local().Format(timeLayout)
 	name := s.Text(strings.ToLower(e.Kind) + " " + e.Name)
-	fmt.Fprintf(&b, "%s  %s  %s", s.Paint(Dim, at), pad(name, object), s.Paint(whatColors[e.What], pad(string(e.What), whatWidth)))
+	fmt.Fprintf(&b, "%s  %s  %s", s.Paint(Dim, at), pad(name, object), s.column(whatColors[e.What], string(e.What), whatWidth))
 	indent := len(timeLayout) + gap
 	text := eventText(e)
 	column := indent + max(columns(name), object) + gap + whatWidth + gap
 	switch room := s.width() - column; {
 	case text == "":
-		return strings.TrimRight(b.String(), " ") + "\n"
+		return trimmed(&b) + "\n"
 	case columns(s.Text(text)) <= room:
 		b.WriteString("  " + s.Text(text) + "\n")
 	default: // too long to stand beside: below, where there is room
@@ -41,11 +41,15 @@ func Event(s Style, e observe.LiveEvent, object int) string {
 			b.WriteString("  " + short)
 			rest = withoutProgress(e)
 		}
-		b.WriteString("\n" + strings.Repeat(" ", indent))
+		line := trimmed(&b)
+		b.Reset()
+		b.WriteString(line + "\n" + strings.Repeat(" ", indent))
 		hang(&b, s.wrap(rest, s.width()-indent), indent)
 	}
 	return b.String()
 }
+
+func trimmed(b *strings.Builder) string { return strings.TrimRight(b.String(), " ") }
 
 func eventText(e observe.LiveEvent) string {
 	return strings.Join(nonEmpty(progress(e), withoutProgress(e)), " · ")

@@ -21,9 +21,9 @@ func Finding(s Style, f app.Finding, widest [2]int) string {
 	}
 	line := pad(s.Text(where), widest[0]) + "  "
 	if widest[1] > 0 {
-		line += s.Paint(color, pad(s.Text(object), widest[1])) + "  "
+		line += s.column(color, object, widest[1]) + "  "
 	}
-	return strings.TrimRight(line, " ") + "  " + s.Text(text) + "\n"
+	return line + s.Text(text) + "\n"
 }
 
 func place(f app.Finding) (where, object string) {

@@ -12,11 +12,12 @@ import (
 // Overview returns what "gatehouse status" opens with.
 func Overview(s Style, o admin.Overview, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", s.Paint(Bold, "gatehouse "+s.Text(o.Version)),
-		s.Text(fmt.Sprintf("· envoy %s · revision %d · up %s", o.Envoy, o.Revision, Duration(now.Sub(o.Since)))))
-	fmt.Fprintf(&b, "%s\n\n", s.Text(Counts(o.Objects)))
+	hang(&b, s.wrap(fmt.Sprintf("gatehouse %s · envoy %s · revision %d · up %s",
+		o.Version, o.Envoy, o.Revision, Duration(now.Sub(o.Since))), s.width()), 2)
+	hang(&b, s.wrap(Counts(o.Objects), s.width()-2), 2)
+	b.WriteByte('\n')
 	if len(o.Gateways) == 0 {
-		b.WriteString("no gateway is served; a Gateway needs a GatewayClass with this controller's name\n")
+		hang(&b, s.wrap("no gateway is served; a Gateway needs a GatewayClass with this controller's name", s.width()), 2)
 	}
 	b.WriteString(gateways(s, o.Gateways))
 	if len(o.Attention) > 0 {
@@ -84,7 +85,7 @@ func Attention(s Style, a admin.Attention) string {
 	var b strings.Builder
 	m := stateMarks[a.State]
 	name := strings.TrimSpace(strings.ToLower(a.Kind) + " " + a.Name)
-	fmt.Fprintf(&b, "  %s %s%s\n", s.mark(m), s.Paint(m.color, pad(strings.ToLower(string(a.State)), attentionIndent-4)), s.Text(name))
+	fmt.Fprintf(&b, "  %s %s%s\n", s.mark(m), s.column(m.color, strings.ToLower(string(a.State)), attentionIndent-4), s.Text(name))
 	text := a.Message
 	if a.Field != "" && !strings.Contains(text, a.Field) {
 		text = a.Field + ": " + text

@@ -8,20 +8,24 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
+// Name returns "namespace/name", or the name alone of a cluster-scoped object.
+func Name(o verdict.Object) string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
+}
+
 // Verdicts returns one line for each object: its state, and why if it is not serving.
 func Verdicts(s Style, all []verdict.Verdict) string {
 	t := Table{Header: []string{"NAME", "GENERATION", "STATE", "PROXIES", "WHY"}}
 	for _, v := range all {
-		name := v.Object.Name
-		if v.Object.Namespace != "" {
-			name = v.Object.Namespace + "/" + v.Object.Name
-		}
 		proxies := "-"
 		if v.Proxies.Total > 0 {
 			proxies = fmt.Sprintf("%d/%d", v.Proxies.Acknowledged, v.Proxies.Total)
 		}
 		t.Rows = append(t.Rows, []Cell{
-			T(name), T(fmt.Sprint(v.Object.Generation)),
+			T(Name(v.Object)), T(fmt.Sprint(v.Object.Generation)),
 			{string(v.State), stateMarks[v.State].color}, T(proxies), T(worst(v.Steps)),
 		})
 	}
@@ -136,12 +140,8 @@ func (t *Table) add(of string, conditions []condition) {
 
 // Object returns the one line that the conditions of an object stand under.
 func Object(s Style, v verdict.Verdict) string {
-	name := v.Object.Name
-	if v.Object.Namespace != "" {
-		name = v.Object.Namespace + "/" + v.Object.Name
-	}
 	var b strings.Builder
-	b.WriteString(s.Paint(Bold, s.Text(v.Object.Kind+" "+name)))
+	b.WriteString(s.Paint(Bold, s.Text(v.Object.Kind+" "+Name(v.Object))))
 	if v.Object.Generation > 0 {
 		fmt.Fprintf(&b, "  generation %d", v.Object.Generation)
 	}

@@ -7,6 +7,12 @@ import (
 
 func columns(text string) int { return utf8.RuneCountInString(text) }
 
+// column colours text and fills it up with spaces that have no colour.
+func (s Style) column(c Color, text string, width int) string {
+	text = s.Text(text)
+	return s.Paint(c, text) + strings.Repeat(" ", max(0, width-columns(text)))
+}
+
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
