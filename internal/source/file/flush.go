@@ -1,0 +1,133 @@
+package file
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// flush decides over all marked objects and returns what changed as one batch.
+func (x *index) flush(now time.Time) snapshot.Batch {
+	b := snapshot.Batch{Origins: map[store.Key]snapshot.Origin{}, Findings: map[string][]snapshot.Finding{}, ObservedAt: now}
+	for _, key := range slices.SortedFunc(maps.Keys(x.keys), store.Key.Compare) {
+		if key.Name != "" {
+			x.decide(key, &b)
+		}
+		for _, e := range x.byKey[key] {
+			x.paths[e.path] = true // another file's entry may have won or lost
+		}
+	}
+	for path := range x.paths {
+		found := x.findingsOf(path)
+		if !reflect.DeepEqual(found, x.findings[path]) {
+			b.Findings[path] = found
+		}
+		if len(found) == 0 {
+			delete(x.findings, path)
+		} else {
+			x.findings[path] = found
+		}
+	}
+	clear(x.keys)
+	clear(x.paths)
+	return b
+}
+
+// decide finds the revision of an object that counts, and adds what that changes.
+func (x *index) decide(key store.Key, b *snapshot.Batch) {
+	entries := x.byKey[key]
+	slices.SortFunc(entries, compareEntries)
+	winner, before := winnerOf(entries), x.inForce[key]
+	switch {
+	case winner != nil:
+		x.put(key, winner, before, b)
+	case before != nil && !slices.ContainsFunc(entries, (*entry).refused):
+		delete(x.inForce, key)
+		x.ledger.forget(key)
+		b.Edits = append(b.Edits, store.Edit{Key: key})
+	}
+}
+
+// winnerOf returns the first of the sorted entries that has a revision, or nil.
+func winnerOf(entries []*entry) *entry {
+	for _, e := range entries {
+		if e.revision != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func (x *index) put(key store.Key, winner *entry, before *held, b *snapshot.Batch) {
+	now := &held{revision: winner.revision, origin: winner.origin()}
+	if before != nil && before.revision.content == winner.revision.content {
+		now.Object = before.Object
+	} else {
+		now.Object = withGeneration(winner.revision.value, x.ledger.count(key, winner.revision.spec))
+		b.Edits = append(b.Edits, store.Edit{Key: key, Value: now.Object})
+	}
+	if before == nil || before.origin != now.origin {
+		b.Origins[key] = now.origin
+	}
+	x.inForce[key] = now
+}
+
+// withGeneration returns a copy, since the value may be in a view already.
+func withGeneration(o snapshot.Object, generation int64) snapshot.Object {
+	out := reflect.New(reflect.TypeOf(o).Elem())
+	out.Elem().Set(reflect.ValueOf(o).Elem())
+	copied := out.Interface().(snapshot.Object) // the same type as o
+	copied.SetGeneration(generation)
+	return copied
+}
+
+// findingsOf lists what is wrong in a file, in order of place.
+func (x *index) findingsOf(path string) (out []snapshot.Finding) {
+	c := x.files[path]
+	if c == nil {
+		return nil
+	}
+	if c.problem != nil {
+		out = append(out, snapshot.Finding{
+			Origin:   snapshot.Origin{File: path},
+			Step:     c.problem.reason.Step(verdict.Accept, verdict.WasRejected, c.problem.message),
+			Retained: len(c.docs) > 0, Content: c.problem.message,
+		})
+	}
+	for _, d := range c.docs {
+		for _, e := range d.entries {
+			out = append(out, x.findingsFor(d, e)...)
+		}
+	}
+	return out
+}
+
+func (x *index) findingsFor(d *document, e *entry) (out []snapshot.Finding) {
+	found := snapshot.Finding{Origin: e.origin(), Object: e.key, Content: d.hash.String()}
+	for _, p := range e.problems {
+		f := found
+		f.Line, f.Step = p.Line, p.Step()
+		f.Retained = x.inForce[e.key] != nil
+		if e.key.Name == "" {
+			f.Retained = len(d.holds) > 0
+		}
+		out = append(out, f)
+	}
+	if winner := winnerOf(x.byKey[e.key]); !e.refused() && winner != nil && winner != e {
+		found.Step, found.Retained = duplicateOf(e.key, winner), true
+		out = append(out, found)
+	}
+	return out
+}
+
+func duplicateOf(key store.Key, winner *entry) verdict.Step {
+	at := winner.origin()
+	return DuplicateObject.Step(verdict.Accept, verdict.Warning, fmt.Sprintf(
+		"%q: defined first in %s:%d, which counts; remove one of the two or rename it", key.Name, at.File, at.Line), key).At("metadata.name")
+}

@@ -1,0 +1,161 @@
+package file
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/source/schema"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// index knows what every file defines and which definition of each object is in
+// force. It reads no file and no clock. Changes are put in by set, fail, remove
+// and settle, and come out of flush as one batch.
+type index struct {
+	validator *schema.Validator
+	ledger    *ledger
+
+	files    map[string]*contents
+	byKey    map[store.Key][]*entry
+	inForce  map[store.Key]*held
+	findings map[string][]snapshot.Finding // as last told
+
+	keys  map[store.Key]bool // to decide anew at the next flush
+	paths map[string]bool    // whose findings may have changed
+
+	decoded atomic.Int64 // documents parsed and validated, ever
+}
+
+// held is the revision of an object that is in force, as it was last told.
+type held struct {
+	snapshot.Object
+	revision *revision
+	origin   snapshot.Origin
+}
+
+func newIndex(v *schema.Validator, l *ledger) *index {
+	return &index{
+		validator: v, ledger: l,
+		files: map[string]*contents{}, byKey: map[store.Key][]*entry{}, inForce: map[store.Key]*held{},
+		findings: map[string][]snapshot.Finding{}, keys: map[store.Key]bool{}, paths: map[string]bool{},
+	}
+}
+
+// text is the whole text of one file.
+type text struct {
+	path    string
+	content []byte
+}
+
+// set takes in the texts of files. It returns those that now lack an object they
+// had: settle must be told when that is certain.
+func (x *index) set(texts ...text) (lacking []string) {
+	drafts := make([]*draft, 0, len(texts))
+	for _, t := range texts {
+		d, p := draftOf(t.path, x.contents(t.path), t.content)
+		if p != nil {
+			x.fail(t.path, *p)
+			continue
+		}
+		drafts = append(drafts, d)
+	}
+	x.decode(drafts)
+	for _, d := range drafts {
+		c := d.finish()
+		x.replace(d.path, c)
+		if len(c.leaving) > 0 {
+			lacking = append(lacking, d.path)
+		}
+	}
+	return lacking
+}
+
+func (x *index) contents(path string) *contents {
+	if c := x.files[path]; c != nil {
+		return c
+	}
+	return &contents{}
+}
+
+// decode decodes the fresh documents of all drafts, on all processors.
+func (x *index) decode(drafts []*draft) {
+	var jobs []*freshDocument
+	for _, d := range drafts {
+		for i := range d.fresh {
+			jobs = append(jobs, &d.fresh[i])
+		}
+	}
+	x.decoded.Add(int64(len(jobs)))
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(jobs)); i = next.Add(1) - 1 {
+			jobs[i].out = x.validator.Decode(jobs[i].text, x.previous)
+		}
+	}
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(jobs)) - 1 {
+		workers.Go(work)
+	}
+	work()
+	workers.Wait()
+}
+
+// previous returns the revision of an object that is in force.
+func (x *index) previous(key store.Key) snapshot.Object {
+	if h := x.inForce[key]; h != nil {
+		return h.Object
+	}
+	return nil
+}
+
+// fail notes that a file cannot be read. What it held before stays in force.
+func (x *index) fail(path string, p problem) {
+	c := *x.contents(path)
+	c.problem = &p
+	x.files[path] = &c
+	x.paths[path] = true
+}
+
+// remove takes a file out with all its objects.
+func (x *index) remove(path string) {
+	if x.files[path] != nil {
+		x.replace(path, &contents{})
+		delete(x.files, path)
+	}
+}
+
+// settle makes it certain that what is missing in a file is deleted.
+func (x *index) settle(path string) {
+	if c := x.files[path]; c != nil && len(c.leaving) > 0 {
+		x.replace(path, &contents{docs: c.docs, problem: c.problem})
+	}
+}
+
+// replace swaps a file's contents and marks all objects of both.
+func (x *index) replace(path string, c *contents) {
+	old := x.contents(path).entries()
+	gone := make(map[*entry]bool, len(old))
+	for _, e := range old {
+		gone[e] = true
+		x.keys[e.key] = true
+	}
+	now := c.entries()
+	for _, e := range now {
+		x.keys[e.key] = true
+	}
+	for _, e := range old {
+		if list := slices.DeleteFunc(x.byKey[e.key], func(e *entry) bool { return gone[e] }); len(list) > 0 {
+			x.byKey[e.key] = list
+		} else {
+			delete(x.byKey, e.key)
+		}
+	}
+	for _, e := range now {
+		x.byKey[e.key] = append(x.byKey[e.key], e)
+	}
+	x.files[path] = c
+	x.paths[path] = true
+}

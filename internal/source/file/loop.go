@@ -1,0 +1,274 @@
+package file
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// pollPeriod is how often everything is looked at when some directory cannot be
+// watched.
+const pollPeriod = 2 * time.Second
+
+// loop does, one at a time:
+//  1. an event marks files as due, now or later, or scans all directories;
+//  2. what is due is read, decoded and emitted as one batch;
+//  3. nothing else: it waits for no file, and the ledger is saved elsewhere.
+func (s *Source) loop(ctx context.Context, w *watcher, emit func(snapshot.Batch)) {
+	blind := s.scanAll(w, s.opts.Now(), false)
+	s.readDue(s.opts.Now())
+	emit(s.batch(s.opts.Now(), true))
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		now := s.opts.Now()
+		timer.Reset(s.untilNext(now, blind))
+		select {
+		case <-ctx.Done():
+			return
+		case events := <-w.events:
+			now = s.opts.Now()
+			if scan, swap := s.handle(events, now); scan {
+				blind = s.scanAll(w, now, swap)
+			}
+		case <-timer.C:
+			now = s.opts.Now()
+			if blind {
+				blind = s.scanAll(w, now, false)
+			}
+		}
+		s.readDue(now)
+		if b := s.batch(now, false); !isEmpty(b) {
+			emit(b)
+		}
+	}
+}
+
+func isEmpty(b snapshot.Batch) bool {
+	return len(b.Edits) == 0 && len(b.Origins) == 0 && len(b.Findings) == 0
+}
+
+// untilNext returns how long to wait for the next file that is due.
+func (s *Source) untilNext(now time.Time, blind bool) time.Duration {
+	next := now.Add(time.Hour)
+	if blind {
+		next = now.Add(pollPeriod)
+	}
+	for _, d := range s.pending {
+		if d.at.Before(next) {
+			next = d.at
+		}
+	}
+	for _, at := range s.lacking {
+		if at.Before(next) {
+			next = at
+		}
+	}
+	return max(next.Sub(now), 0)
+}
+
+// handle marks what events concern. It reports whether everything has to be
+// scanned, and whether that is for a swap, after which nothing is in doubt.
+func (s *Source) handle(events []event, now time.Time) (scan, swap bool) {
+	for _, e := range events {
+		switch {
+		case e.change == overflow:
+			scan = true
+			continue
+		case s.movesTree(e):
+			scan = true
+			swap = swap || e.change == arrived || e.change == created
+			continue
+		}
+		path := e.path()
+		if s.isRead(path) {
+			s.mark(path, e.change, now)
+		}
+		for _, link := range s.tree.links[path] {
+			s.mark(link, e.change, now)
+		}
+	}
+	return scan, swap
+}
+
+// movesTree reports whether an event changes which files there are in more than
+// one place: directories and links come or go.
+func (s *Source) movesTree(e event) bool {
+	path := e.path()
+	_, isDir := s.tree.dirs[path]
+	switch {
+	case e.change == removed:
+		return isDir || slices.Contains(s.roots, path)
+	case e.change != created && e.change != arrived:
+		return false
+	case slices.Contains(s.roots, path) && e.isDir:
+		return true
+	case e.isDir:
+		return s.tree.dirs[e.dir] && !ignored(e.name)
+	case strings.HasPrefix(e.name, ".#"): // the lock of an editor
+		return false
+	case !s.tree.dirs[e.dir] && e.name != "..data" && !slices.Contains(s.roots, path):
+		return false
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+// isRead reports whether a path is one that is read as a file.
+func (s *Source) isRead(path string) bool {
+	if _, known := s.seen[path]; known || slices.Contains(s.roots, path) {
+		return true
+	}
+	e := event{dir: filepath.Dir(path), name: filepath.Base(path)}
+	return s.tree.dirs[e.dir] && isConfig(e.name)
+}
+
+// mark says when a file is to be read after a change.
+func (s *Source) mark(path string, c change, now time.Time) {
+	switch c {
+	case written, arrived:
+		s.pending[path] = due{at: now}
+	case touched, created:
+		s.pending[path] = due{at: now.Add(s.opts.Quiet), quiet: true}
+	case removed:
+		s.pending[path] = due{at: now.Add(s.opts.Grace), certain: true}
+	case attribs:
+		if c := s.index.files[path]; c != nil && c.problem != nil {
+			s.pending[path] = due{at: now}
+		}
+	}
+}
+
+// scanAll lists all directories anew and watches them. It reports whether some
+// cannot be watched.
+func (s *Source) scanAll(w *watcher, now time.Time, swap bool) (blind bool) {
+	s.scan(func(dir string) {
+		if err := w.add(dir); err != nil && isDir(dir) {
+			blind = true
+			s.opts.Log.Warn("directory cannot be watched, looking at it every 2 s", "dir", dir, "error", err)
+		}
+	}, now, swap)
+	w.keep(s.tree.dirs)
+	return blind
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// scan marks the files that changed since they were read. After a swap what is
+// missing is deleted at once.
+func (s *Source) scan(watch func(string), now time.Time, swap bool) {
+	s.tree = walk(s.roots, watch)
+	gone := due{at: now.Add(s.opts.Grace), certain: true}
+	if swap {
+		gone.at = now
+	}
+	for path, fp := range s.tree.files {
+		if s.seen[path] != fp {
+			s.pending[path] = due{at: now}
+		}
+	}
+	for path := range s.index.files {
+		_, isFile := s.tree.files[path]
+		p, failed := s.tree.problems[path]
+		_, waiting := s.pending[path]
+		switch {
+		case isFile, failed && !p.absent:
+		case s.tree.dirs[path], len(s.index.files[path].docs) == 0 && !failed:
+			delete(s.seen, path)
+			s.index.remove(path)
+		case swap, !waiting:
+			s.pending[path] = gone
+		}
+	}
+	for path, p := range s.tree.problems {
+		if c := s.index.files[path]; c == nil || !p.absent {
+			delete(s.seen, path)
+			s.index.fail(path, p)
+		}
+	}
+}
+
+// maxAtOnce bounds the text that is in memory at a time.
+const maxAtOnce = 64 << 20
+
+// readDue reads the files that are due and tells the index.
+func (s *Source) readDue(now time.Time) {
+	var texts []text
+	size := 0
+	for _, path := range slices.Sorted(maps.Keys(s.pending)) {
+		d := s.pending[path]
+		if d.at.After(now) {
+			continue
+		}
+		delete(s.pending, path)
+		if content, ok := s.readFile(path, d, now); ok {
+			texts = append(texts, text{path, content})
+			size += len(content)
+		}
+		if size > maxAtOnce {
+			s.set(texts, now)
+			texts, size = nil, 0
+		}
+	}
+	s.set(texts, now)
+	for path, at := range s.lacking {
+		if _, waiting := s.pending[path]; !waiting && !at.After(now) {
+			delete(s.lacking, path)
+			s.index.settle(path)
+		}
+	}
+}
+
+// readFile reads one file; it returns its content if it is there and whole.
+func (s *Source) readFile(path string, d due, now time.Time) ([]byte, bool) {
+	r := read(s.roots, path, !d.quiet)
+	switch {
+	case r.busy:
+		s.pending[path] = due{at: now.Add(s.opts.Quiet), quiet: true}
+	case r.gone && !d.certain:
+		s.pending[path] = due{at: now.Add(s.opts.Grace), certain: true}
+	case r.gone:
+		delete(s.seen, path)
+		s.index.remove(path)
+		if p, ok := s.tree.problems[path]; ok {
+			s.index.fail(path, p)
+		}
+	case r.problem != nil:
+		delete(s.seen, path)
+		s.index.fail(path, *r.problem)
+	default:
+		s.seen[path] = r.fingerprint
+		return r.content, true
+	}
+	return nil, false
+}
+
+func (s *Source) set(texts []text, now time.Time) {
+	for _, t := range texts {
+		delete(s.lacking, t.path)
+	}
+	for _, path := range s.index.set(texts...) {
+		s.lacking[path] = now.Add(s.opts.Grace)
+	}
+}
+
+// batch returns what changed since the last one.
+func (s *Source) batch(now time.Time, initial bool) snapshot.Batch {
+	b := s.index.flush(now)
+	b.Initial, b.Files = initial, len(s.seen)
+	if initial {
+		s.index.ledger.retain(func(key store.Key) bool { return len(s.index.byKey[key]) > 0 })
+	}
+	return b
+}
