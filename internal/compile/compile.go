@@ -6,7 +6,6 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
-	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
@@ -46,6 +45,3 @@ type Finding struct {
 	// the object serves with; zero without one. Whoever reads a clock warns of it.
 	Expires time.Time
 }
-
-// Build adds the compilation to a graph.
-func Build(g *derive.Graph, o Options) Outputs { panic("todo") }

@@ -1,0 +1,163 @@
+package compile
+
+import (
+	"strconv"
+	"strings"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// backend is what a backendRef resolves to.
+type backend struct {
+	// Cluster is how one kind of route uses it; its zero value where there is a problem.
+	Cluster upstream
+	Problem *problem
+	// Uses are what the answer rests on: objects by "Kind ns/name", and permissions.
+	Uses []string
+}
+
+// upstream is a cluster before it is known which Gateways use it.
+type upstream struct {
+	ID       model.ClusterID
+	Protocol model.UpstreamProtocol
+	Host     string // of an XBackend
+	Port     uint16
+	TLS      *model.UpstreamTLS
+	Origin   model.Ref
+	Service  string // "namespace/name|port" of a Service
+}
+
+// resolve finds what a backendRef of a route means.
+func (b *build) resolve(c *derive.Ctx, field, routeKind, namespace string, ref gateway_v1.BackendObjectReference) backend {
+	to := backendTarget(ref, namespace)
+	service, xbackend := to.is("", kindService), to.is(gatewayXGroup, kindXBackend)
+	switch {
+	case xbackend && !b.XBackend:
+		return backend{Problem: problemf(verdict.InvalidKind, field+".kind", "XBackend %s: the switch %s is off", to.name(), snapshot.FeatureXBackend).about(to.key())}
+	case !service && !xbackend:
+		return backend{Problem: problemf(verdict.InvalidKind, field+".kind", "%s of group %q cannot be forwarded to: use a Service or an XBackend", to.Kind, to.Group)}
+	}
+	by, granted := b.permits(c, routeKind, namespace, to)
+	if !granted {
+		return backend{Problem: notPermitted(field, routeKind, namespace, to)}
+	}
+	var found backend
+	if service {
+		found = b.resolveService(c, field, routeKind, to, ref.Port)
+	} else {
+		found = b.resolveExternal(c, field, routeKind, to)
+	}
+	if by != "" && found.Problem == nil {
+		found.Uses = append(found.Uses, by)
+	}
+	return found
+}
+
+func (b *build) resolveService(c *derive.Ctx, field, routeKind string, to target, wanted *gateway_v1.PortNumber) backend {
+	if wanted == nil {
+		return backend{Problem: problemf(verdict.BackendNotFound, field+".port", "Service %s: a port is required", to.name()).about(to.key())}
+	}
+	number := strconv.Itoa(int(*wanted))
+	key := derive.JoinKey(to.name(), number)
+	port, exists := derive.Get(c, b.ports, key)
+	if !exists {
+		return backend{Problem: b.noPort(c, field, to, number)}
+	}
+	protocol, why := speaks(field, routeKind, port.AppProtocol, to)
+	if why != nil {
+		return backend{Problem: why}
+	}
+	if policies := b.tlsPolicies(c, to, port.Name); len(policies) > 0 {
+		return backend{
+			Problem: problemf(verdict.NotYetSupported, field, "Service %s is to be reached by TLS after BackendTLSPolicy %s, which is not served yet; requests answer 500 rather than go in clear", to.name(), policies[0].Name).about(policies...),
+			Uses:    keysOf(policies),
+		}
+	}
+	return backend{
+		Cluster: upstream{
+			ID: clusterID(routeKind, to.name()+":"+number), Protocol: protocol,
+			Origin: to.key(), Service: key,
+		},
+		Uses: []string{to.String()},
+	}
+}
+
+// noPort says what is missing of a Service.
+func (b *build) noPort(c *derive.Ctx, field string, to target, number string) *problem {
+	isExternal, exists := derive.Get(c, b.externalNames, to.name())
+	switch {
+	case !exists:
+		return problemf(verdict.BackendNotFound, field, "Service %s does not exist", to.name()).about(to.key())
+	case isExternal:
+		return problemf(verdict.InvalidKind, field, "Service %s is of type ExternalName, which is not forwarded to: use an XBackend", to.name()).about(to.key())
+	default:
+		return problemf(verdict.BackendNotFound, field+".port", "Service %s has no TCP port %s", to.name(), number).about(to.key())
+	}
+}
+
+func (b *build) resolveExternal(c *derive.Ctx, field, routeKind string, to target) backend {
+	at, exists := derive.Get(c, b.externals, to.name())
+	switch {
+	case !exists:
+		return backend{Problem: problemf(verdict.BackendNotFound, field, "XBackend %s does not exist", to.name()).about(to.key())}
+	case at.Problem != nil:
+		return backend{Problem: problemf(at.Problem.Reason, field, "XBackend %s: %s", to.name(), at.Problem.sentence()).about(to.key())}
+	}
+	protocol, why := speaksExternal(field, routeKind, at.Protocol, to)
+	if why != nil {
+		return backend{Problem: why}
+	}
+	return backend{
+		Cluster: upstream{
+			ID: clusterID(routeKind, "xbackend/"+to.name()), Protocol: protocol,
+			Host: at.Host, Port: at.Port, TLS: at.TLS, Origin: to.key(),
+		},
+		Uses: []string{to.String()},
+	}
+}
+
+// clusterID names a backend as a kind of route uses it.
+func clusterID(routeKind, backend string) model.ClusterID {
+	if routeKind == kindTCPRoute {
+		return model.ClusterID("tcp/" + backend)
+	}
+	return model.ClusterID(backend)
+}
+
+// speaks is the protocol that a kind of route speaks to a Service's port. What
+// the port's appProtocol names and is not known here is taken for the route's own.
+func speaks(field, routeKind, appProtocol string, to target) (model.UpstreamProtocol, *problem) {
+	switch {
+	case routeKind == kindTCPRoute:
+		return model.UpstreamTCP, nil
+	case appProtocol == "kubernetes.io/h2c":
+		return model.UpstreamHTTP2, nil
+	case appProtocol == "kubernetes.io/ws":
+		return model.UpstreamHTTP1, nil
+	case strings.HasPrefix(appProtocol, "kubernetes.io/"), appProtocol == "https":
+		return "", problemf(verdict.UnsupportedProtocol, field, "Service %s has appProtocol %q, which is not spoken here", to.name(), appProtocol).about(to.key())
+	default:
+		return model.UpstreamHTTP1, nil
+	}
+}
+
+// speaksExternal is the protocol that a kind of route speaks to an XBackend.
+func speaksExternal(field, routeKind, protocol string, to target) (model.UpstreamProtocol, *problem) {
+	if routeKind == kindTCPRoute && (protocol == "" || protocol == "TCP") {
+		return model.UpstreamTCP, nil
+	}
+	if routeKind == kindHTTPRoute {
+		switch protocol {
+		case "", "HTTP", "HTTP11", "WSS":
+			return model.UpstreamHTTP1, nil
+		case "HTTP2", "H2C", "GRPC":
+			return model.UpstreamHTTP2, nil
+		}
+	}
+	return "", problemf(verdict.UnsupportedProtocol, field, "XBackend %s has protocol %q, which a %s does not speak", to.name(), protocol, routeKind).about(to.key())
+}

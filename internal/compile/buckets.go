@@ -1,0 +1,93 @@
+package compile
+
+import (
+	"strconv"
+
+	discovery_v1 "k8s.io/api/discovery/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// These functions name the buckets that values are grouped by.
+
+func itself(_, value string) []string { return []string{value} }
+
+func claimPort(_ string, c claim) []string { return []string{strconv.Itoa(int(c.Port))} }
+
+func useSecret(_ string, u certificateUse) []string { return []string{u.Secret} }
+
+func certificateSecret(_ string, c model.Certificate) []string { return []string{string(c.ID)} }
+
+func servedClass(_ string, s served) []string {
+	if !s.Accepted {
+		return nil
+	}
+	return []string{s.Class}
+}
+
+func servedConfigs(_ string, s served) []string {
+	if !s.Accepted {
+		return nil
+	}
+	return s.Configs
+}
+
+func servedUses(_ string, s served) []string { return s.Permissions }
+
+func tableSpecID(_ string, t tableSpec) []string { return []string{string(t.ID)} }
+
+func boundKey(_ string, l bound) []string { return []string{l.key()} }
+
+// boundSection is a bucket for each TCP listener that holds its port.
+func boundSection(_ string, l bound) []string { return nonEmpty(l.Section) }
+
+func sliceService(_ string, s *discovery_v1.EndpointSlice) []string { return nonEmpty(serviceOf(s)) }
+
+func memberSection(_ string, m membership) []string { return []string{m.Section} }
+
+func placeHost(_ string, p place) []string { return []string{p.host()} }
+
+func hostTable(_ string, h host) []string { return []string{string(h.Virtual.Table)} }
+
+func shareRoute(_ string, s share) []string { return []string{s.Route} }
+
+func shareUses(_ string, s share) []string { return s.Uses }
+
+func shareClusters(_ string, s share) []string { return clusterKeys(s.Gateway, s.Clusters) }
+
+func tcpPlaceSection(_ string, p tcpPlace) []string { return []string{p.Section} }
+
+func streamUses(_ string, s stream) []string {
+	if !s.Serves {
+		return nil
+	}
+	return s.Uses
+}
+
+func streamClusters(_ string, s stream) []string {
+	if !s.Serves {
+		return nil
+	}
+	return clusterKeys(s.Gateway, s.Clusters)
+}
+
+func usedGateway(_ string, u used) []string { return []string{string(u.Gateway)} }
+
+// usedService is a bucket for each cluster whose endpoints come from a Service.
+func usedService(_ string, u used) []string {
+	if u.Upstream.Service == "" {
+		return nil
+	}
+	return []string{string(u.Upstream.ID)}
+}
+
+func nonEmpty(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+// always makes the smallest value of a bucket: that it has members.
+func always(_ *derive.Ctx, bucket string) (string, bool) { return bucket, true }

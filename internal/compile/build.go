@@ -1,0 +1,186 @@
+package compile
+
+import (
+	discovery_v1 "k8s.io/api/discovery/v1"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// build is the graph under construction: what its functions read, in the order in
+// which it is derived. Each field is set once, before anything reads it.
+type build struct {
+	Options
+	in inputs
+
+	// gateway: what each Gateway wants.
+	configs     derive.Collection[config]
+	classOf     derive.Collection[class]
+	wishes      derive.Collection[gateway]
+	managed     derive.Collection[bool]
+	sections    derive.Collection[section] // by "gateway|listener"
+	selectors   derive.Collection[string]
+	selected    derive.Collection[struct{}] // by "namespace|selector"
+	permissions derive.Index[string]
+
+	// ports: what of it each Gateway gets.
+	claimsByPort         derive.Index[claim]
+	losses               derive.Collection[loss]
+	usesBySecret         derive.Index[certificateUse]
+	pairsBySecret        derive.Collection[pair]
+	pairStates           derive.Collection[pairState]
+	served               derive.Collection[served]
+	residentsByClass     derive.Index[served]
+	residentsByConfig    derive.Index[served]
+	servedByUse          derive.Index[served]
+	tablesByID           derive.Index[tableSpec]
+	boundByKey           derive.Index[bound]
+	listenersBySection   derive.Index[bound]
+	certificatesBySecret derive.Index[model.Certificate]
+
+	// routes: where routes attach and what they forward to.
+	ports              derive.Collection[servicePort] // by "namespace/name|port"
+	externalNames      derive.Collection[bool]
+	externals          derive.Collection[externalBackend]
+	policiesByTarget   derive.Index[*gateway_v1.BackendTLSPolicy]
+	httpAttachments    derive.Collection[attachment]
+	rules              derive.Collection[rules]
+	acceptable         derive.Collection[bool]
+	membersBySection   derive.Index[membership]
+	placesByHost       derive.Index[place]
+	hostsByTable       derive.Index[host]
+	sharesByRoute      derive.Index[share]
+	sharesByUse        derive.Index[share]
+	sharesByCluster    derive.Index[share]
+	tcpAttachments     derive.Collection[attachment]
+	streamRules        derive.Collection[streamRule]
+	tcpPlacesBySection derive.Index[tcpPlace]
+	streams            derive.Collection[stream] // by "gateway|listener"
+	streamsByUse       derive.Index[stream]
+	streamsByCluster   derive.Index[stream]
+
+	// backends: the clusters of each Gateway and their endpoints.
+	httpByGateway   derive.Index[used]
+	tcpByGateway    derive.Index[used]
+	clustersByID    derive.Index[used]
+	slicesByService derive.Index[*discovery_v1.EndpointSlice]
+	sourcesBySlice  derive.Index[string]
+}
+
+// Build adds the compilation to a graph.
+func Build(g *derive.Graph, o Options) Outputs {
+	b := &build{Options: o, in: readInputs(g)}
+	var m model.Collections
+	b.deriveGateways(g)
+	b.derivePorts(g, &m)
+	b.deriveBackends(g)
+	b.deriveHTTP(g, &m)
+	b.deriveTCP(g, &m)
+	b.deriveClusters(g, &m)
+	return Outputs{Model: m, Findings: b.deriveFindings(g)}
+}
+
+// deriveGateways reads what each Gateway wants, and what namespaces and grants allow.
+func (b *build) deriveGateways(g *derive.Graph) {
+	b.configs = derive.Map(g, "settings", b.in.configs, checkConfig)
+	b.classOf = derive.Map(g, "class", b.in.classes, b.readClass)
+	b.wishes = derive.Map(g, "gateway", b.in.gateways, b.readGateway)
+	b.managed = derive.Map(g, "managed", b.wishes, func(_ *derive.Ctx, _ string, w gateway) (bool, bool) { return w.Managed, true })
+	b.sections = derive.Expand(g, "section", b.wishes, sectionItems)
+
+	texts := derive.Group(g, "selectors by text", derive.Expand(g, "selector", b.wishes, selectors),
+		itself)
+	b.selectors = derive.Reduce(g, "distinct selector", texts, always)
+	b.selected = derive.Expand(g, "selection", b.in.namespaces, b.selections)
+	b.permissions = derive.Group(g, "permissions", derive.Expand(g, "permission", b.in.grants, grantItems), itself)
+}
+
+func sectionItems(_ *derive.Ctx, _ string, w gateway) []derive.Item[section] {
+	items := make([]derive.Item[section], len(w.Listeners))
+	for i, l := range w.Listeners {
+		items[i] = derive.Item[section]{Key: l.Name, Value: l.section}
+	}
+	return items
+}
+
+// derivePorts settles which ports and certificates each Gateway serves with.
+func (b *build) derivePorts(g *derive.Graph, m *model.Collections) {
+	b.claimsByPort = derive.Group(g, "claims by port", derive.Expand(g, "claim", b.wishes, portClaims), claimPort)
+	b.losses = derive.Expand(g, "loss", derive.Reduce(g, "contest", b.claimsByPort, b.contest), lossItems)
+
+	b.usesBySecret = derive.Group(g, "uses by secret", derive.Expand(g, "certificate use", b.wishes, b.certificateUses),
+		useSecret)
+	b.pairsBySecret = derive.Reduce(g, "pair", b.usesBySecret, b.checkSecret)
+	b.pairStates = derive.Map(g, "pair state", b.pairsBySecret, stateOfPair)
+
+	b.served = derive.Map(g, "served", b.wishes, b.serve)
+	b.residentsByClass = derive.Group(g, "residents by class", b.served, servedClass)
+	b.residentsByConfig = derive.Group(g, "residents by config", b.served, servedConfigs)
+	b.servedByUse = derive.Group(g, "served by use", b.served, servedUses)
+	b.tablesByID = derive.Group(g, "tables by id", derive.Expand(g, "table spec", b.served, tableSpecs), tableSpecID)
+	bounds := derive.Expand(g, "bound", b.served, boundItems)
+	b.boundByKey = derive.Group(g, "bound by key", bounds, boundKey)
+	b.listenersBySection = derive.Group(g, "bound by section", bounds, boundSection)
+
+	m.Gateways = derive.Map(g, "model gateway", b.served, modelGateway)
+	m.Certificates = derive.Expand(g, "certificate", b.served, b.certificateItems)
+	b.certificatesBySecret = derive.Group(g, "certificates by secret", m.Certificates, certificateSecret)
+}
+
+// deriveBackends reads what routes can forward to.
+func (b *build) deriveBackends(g *derive.Graph) {
+	b.ports = derive.Expand(g, "service port", b.in.services, servicePorts)
+	b.externalNames = derive.Map(g, "external name", b.in.services, isExternal)
+	b.externals = derive.Map(g, "external backend", b.in.externals, readExternal)
+	b.policiesByTarget = derive.Group(g, "policies by target", b.in.policies, policyTargets)
+	b.slicesByService = derive.Group(g, "slices by service", b.in.slices, sliceService)
+}
+
+// deriveHTTP attaches HTTPRoutes and puts their matches in order, host by host.
+func (b *build) deriveHTTP(g *derive.Graph, m *model.Collections) {
+	b.httpAttachments = derive.Map(g, "attachment", b.in.httpRoutes, b.attachHTTP)
+	b.rules = derive.Map(g, "rules", b.in.httpRoutes, b.readRules)
+	b.acceptable = derive.Map(g, "acceptable", b.rules, func(_ *derive.Ctx, _ string, r rules) (bool, bool) { return r.accepted(), true })
+	b.membersBySection = derive.Group(g, "members by section", derive.Expand(g, "membership", b.httpAttachments, b.memberships), memberSection)
+	b.placesByHost = derive.Group(g, "places by host", derive.Expand(g, "place", b.httpAttachments, places), placeHost)
+
+	hosts := derive.Reduce(g, "host", b.placesByHost, b.host)
+	b.hostsByTable = derive.Group(g, "hosts by table", hosts, hostTable)
+	m.Tables = derive.Reduce(g, "table", b.tablesByID, b.table)
+
+	shares := derive.Expand(g, "share", hosts, shareItems)
+	b.sharesByRoute = derive.Group(g, "shares by route", shares, shareRoute)
+	b.sharesByUse = derive.Group(g, "shares by use", shares, shareUses)
+	b.sharesByCluster = derive.Group(g, "shares by cluster", shares, shareClusters)
+}
+
+// deriveTCP gives each TCP listener its route.
+func (b *build) deriveTCP(g *derive.Graph, m *model.Collections) {
+	b.tcpAttachments = derive.Map(g, "tcp attachment", b.in.tcpRoutes, b.attachTCP)
+	b.streamRules = derive.Map(g, "tcp rule", b.in.tcpRoutes, b.readStream)
+	b.tcpPlacesBySection = derive.Group(g, "tcp places by section", derive.Expand(g, "tcp place", b.tcpAttachments, tcpPlaces), tcpPlaceSection)
+	b.streams = derive.Reduce(g, "stream", b.tcpPlacesBySection, b.stream)
+	b.streamsByUse = derive.Group(g, "streams by use", b.streams, streamUses)
+	b.streamsByCluster = derive.Group(g, "streams by cluster", b.streams, streamClusters)
+	m.Listeners = derive.Reduce(g, "listener", b.boundByKey, b.listener)
+}
+
+// deriveClusters finds the distinct backends that serve, and where they are.
+func (b *build) deriveClusters(g *derive.Graph, m *model.Collections) {
+	b.httpByGateway = derive.Group(g, "http clusters by gateway", derive.Reduce(g, "http cluster", b.sharesByCluster, b.usedByHTTP), usedGateway)
+	b.tcpByGateway = derive.Group(g, "tcp clusters by gateway", derive.Reduce(g, "tcp cluster", b.streamsByCluster, b.usedByTCP), usedGateway)
+	clusters := derive.Expand(g, "cluster", b.served, b.clusterItems)
+	m.Clusters = derive.Project(g, "model cluster", clusters, cluster)
+
+	b.clustersByID = derive.Group(g, "clusters by id", clusters, usedService)
+	sets := derive.Reduce(g, "endpoints", b.clustersByID, b.endpoints)
+	m.Endpoints = derive.Project(g, "model endpoints", sets, endpointsOf)
+	b.sourcesBySlice = derive.Group(g, "sources by slice", derive.Expand(g, "endpoint source", sets, sourceItems), itself)
+}
+
+// usedBySomething reports whether something that serves rests on an object, by
+// "Kind ns/name", on a permission, or on a selection.
+func (b *build) usedBySomething(c *derive.Ctx, key string) bool {
+	return derive.Exists(c, b.sharesByUse, key) || derive.Exists(c, b.streamsByUse, key) || derive.Exists(c, b.servedByUse, key)
+}

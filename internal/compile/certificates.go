@@ -1,0 +1,125 @@
+package compile
+
+import (
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// certificateRef is one certificate that a listener asks for.
+type certificateRef struct {
+	Field string
+	To    target
+}
+
+// terminate reads what an HTTPS listener needs to terminate TLS, and refuses what
+// would leave clients unchecked.
+func (l *listener) terminate(field string, spec gateway_v1.Listener, object *gateway_v1.Gateway) {
+	if frontend := object.Spec.TLS; frontend != nil && frontend.Frontend != nil {
+		l.Refused = first(l.Refused, clientCertificates(*frontend.Frontend, spec.Port))
+	}
+	if spec.TLS == nil {
+		return
+	}
+	if mode := orElse(spec.TLS.Mode, gateway_v1.TLSModeTerminate); mode != gateway_v1.TLSModeTerminate {
+		l.Refused = first(l.Refused, problemf(verdict.UnsupportedValue, field+".tls.mode", "%q: HTTPS terminates TLS", mode))
+	}
+	for i, ref := range spec.TLS.CertificateRefs {
+		l.Certificates = append(l.Certificates, certificateRef{
+			Field: indexed(field+".tls.certificateRefs", i), To: secretTarget(ref, object.Namespace),
+		})
+	}
+}
+
+// clientCertificates is the problem of a port whose clients were to be verified.
+func clientCertificates(tls gateway_v1.FrontendTLSConfig, port gateway_v1.PortNumber) *problem {
+	field, validation := "spec.tls.frontend.default.validation", tls.Default.Validation
+	for i, perPort := range tls.PerPort {
+		if perPort.Port == port {
+			field, validation = indexed("spec.tls.frontend.perPort", i)+".tls.validation", perPort.TLS.Validation
+		}
+	}
+	if validation == nil {
+		return nil
+	}
+	return problemf(verdict.NotYetSupported, field, "client certificates are not verified yet; without that the port would be open to anyone")
+}
+
+// certificateUse is a Gateway's permitted wish to serve with a Secret.
+type certificateUse struct {
+	Secret string
+}
+
+// certificateUses are the Secrets that the accepted listeners of a Gateway refer
+// to and may. Only these are ever read.
+func (b *build) certificateUses(c *derive.Ctx, _ string, g gateway) []derive.Item[certificateUse] {
+	if !g.claims() {
+		return nil
+	}
+	namespace := namespaceOf(g.ID)
+	var secrets []string
+	for _, l := range g.Listeners {
+		for _, ref := range l.Certificates {
+			if _, granted := b.permits(c, kindGateway, namespace, ref.To); l.Accepted && granted && ref.To.is("", kindSecret) {
+				secrets = append(secrets, ref.To.name())
+			}
+		}
+	}
+	var items []derive.Item[certificateUse]
+	for _, secret := range distinct(secrets) {
+		items = append(items, derive.Item[certificateUse]{Key: secret, Value: certificateUse{secret}})
+	}
+	return items
+}
+
+// chosen is what became of the certificates of one listener.
+type chosen struct {
+	Good []model.CertificateID
+	// Problem is the first certificate that cannot be used, if any.
+	Problem *problem
+	// Expires is the first end of validity, in seconds since 1970; 0 without one.
+	Expires     int64
+	Permissions []string // that the good ones need
+}
+
+// choose judges each certificate of a listener on its own.
+func (b *build) choose(c *derive.Ctx, l listener) chosen {
+	var out chosen
+	if len(l.Certificates) == 0 {
+		out.Problem = problemf(verdict.InvalidCertificateRef, "spec.listeners", "listener %s has no certificateRefs", l.Name)
+	}
+	for _, ref := range l.Certificates {
+		by, expires, why := b.judge(c, l.Gateway, ref)
+		if why != nil {
+			out.Problem = first(out.Problem, why)
+			continue
+		}
+		out.Good = append(out.Good, model.CertificateID(ref.To.name()))
+		if by != "" {
+			out.Permissions = append(out.Permissions, by)
+		}
+		if out.Expires == 0 || expires < out.Expires {
+			out.Expires = expires
+		}
+	}
+	out.Good = inOrderOnce(out.Good)
+	return out
+}
+
+// judge decides over one certificate: the permission it needs and its end, or why not.
+func (b *build) judge(c *derive.Ctx, g model.GatewayID, ref certificateRef) (by string, expires int64, why *problem) {
+	if !ref.To.is("", kindSecret) {
+		return "", 0, problemf(verdict.InvalidCertificateRef, ref.Field, "%s of group %q is no Secret", ref.To.Kind, ref.To.Group)
+	}
+	by, granted := b.permits(c, kindGateway, namespaceOf(g), ref.To)
+	if !granted {
+		return "", 0, notPermitted(ref.Field, kindGateway, namespaceOf(g), ref.To)
+	}
+	at, _ := derive.Get(c, b.pairStates, ref.To.name())
+	if at.Cause != "" {
+		return "", 0, problemf(verdict.InvalidCertificateRef, ref.Field, "Secret %s %s", ref.To.name(), at.Cause).about(ref.To.key())
+	}
+	return by, at.Expires, nil
+}

@@ -1,0 +1,63 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// used is a backend as the routes of one kind at one Gateway use it.
+type used struct {
+	Gateway  model.GatewayID
+	Upstream upstream
+}
+
+// clusterKeys are the buckets of whatever uses clusters at a Gateway.
+func clusterKeys(g model.GatewayID, all []upstream) []string {
+	keys := make([]string, len(all))
+	for i, u := range all {
+		keys[i] = derive.JoinKey(string(g), string(u.ID))
+	}
+	return keys
+}
+
+// usedIn finds the backend of a bucket among those of one of its members.
+func usedIn(g model.GatewayID, all []upstream, bucket string) (used, bool) {
+	i := slices.IndexFunc(all, func(u upstream) bool { return derive.JoinKey(string(g), string(u.ID)) == bucket })
+	if i < 0 {
+		return used{}, false
+	}
+	return used{g, all[i]}, true
+}
+
+// usedByHTTP and usedByTCP make one value of a backend however many routes use it.
+func (b *build) usedByHTTP(c *derive.Ctx, bucket string) (used, bool) {
+	s := derive.First(c, b.sharesByCluster, bucket, 1)[0].Value
+	return usedIn(s.Gateway, s.Clusters, bucket)
+}
+
+func (b *build) usedByTCP(c *derive.Ctx, bucket string) (used, bool) {
+	s := derive.First(c, b.streamsByCluster, bucket, 1)[0].Value
+	return usedIn(s.Gateway, s.Clusters, bucket)
+}
+
+// clusterItems are the backends of one Gateway, of every kind of route.
+func (b *build) clusterItems(c *derive.Ctx, gateway string, _ served) []derive.Item[used] {
+	var items []derive.Item[used]
+	for _, index := range []derive.Index[used]{b.httpByGateway, b.tcpByGateway} {
+		for _, item := range derive.All(c, index, gateway) {
+			items = append(items, derive.Item[used]{Key: string(item.Value.Upstream.ID), Value: item.Value})
+		}
+	}
+	return items
+}
+
+// cluster is a used backend in the words of the model.
+func cluster(_ string, u used) model.Cluster {
+	return model.Cluster{
+		ID: u.Upstream.ID, Gateway: u.Gateway, Protocol: u.Upstream.Protocol,
+		Host: u.Upstream.Host, Port: u.Upstream.Port, TLS: u.Upstream.TLS,
+		Origins: []model.Ref{u.Upstream.Origin},
+	}
+}

@@ -1,0 +1,75 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+)
+
+// conflict refuses the listeners of one Gateway that are not distinct: all of
+// them, as the specification lets none win. Listeners of protocols that are not
+// served take part in no conflict.
+func conflict(all []listener) {
+	ports := map[uint16][]*listener{}
+	for i := range all {
+		if l := &all[i]; l.Protocol != "" {
+			ports[l.Port] = append(ports[l.Port], l)
+		}
+	}
+	for port, shared := range ports {
+		if protocols := protocolsOf(shared); len(protocols) > 1 {
+			refuse(shared, verdict.ProtocolConflict, fmt.Sprintf("port %d is used for %s", port, strings.Join(protocols, " and ")))
+			continue
+		}
+		hosts := map[string][]*listener{}
+		for _, l := range shared {
+			hosts[l.Hostname] = append(hosts[l.Hostname], l)
+		}
+		for host, same := range hosts {
+			switch {
+			case len(same) == 1:
+			case same[0].Protocol == model.TCP:
+				refuse(same, verdict.ProtocolConflict, fmt.Sprintf("port %d can have one TCP listener only", port))
+			default:
+				refuse(same, verdict.HostnameConflict, fmt.Sprintf("port %d and host name %q are the same", port, domainOf(host)))
+			}
+		}
+	}
+}
+
+func protocolsOf(listeners []*listener) []string {
+	var out []string
+	for _, l := range listeners {
+		out = append(out, string(l.Protocol))
+	}
+	return distinct(out)
+}
+
+func refuse(conflicting []*listener, reason verdict.Reason, what string) {
+	var names []string
+	for _, l := range conflicting {
+		names = append(names, l.Name)
+	}
+	for _, l := range conflicting {
+		others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == l.Name })
+		l.Conflict = true
+		l.Refused = problemf(reason, "spec.listeners", "listener %s conflicts with %s: %s", l.Name, strings.Join(others, ", "), what)
+	}
+}
+
+// overlap notes HTTPS listeners of one port whose host names cover each other.
+// They all serve; a client that reuses a connection for the wrong one gets 421.
+func overlap(all []listener) {
+	for i := range all {
+		for j := range all {
+			a, b := &all[i], all[j].section
+			if i != j && a.Protocol == model.HTTPS && b.Protocol == model.HTTPS && a.Port == b.Port &&
+				(covers(a.Hostname, b.Hostname) || covers(b.Hostname, a.Hostname)) {
+				a.Overlaps = append(a.Overlaps, b.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package compile
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	core_v1 "k8s.io/api/core/v1"
+	discovery_v1 "k8s.io/api/discovery/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// endpointSet is the endpoints of one cluster, and the slices that they come from.
+type endpointSet struct {
+	Endpoints model.Endpoints
+	Sources   []string // "namespace/name", in order
+}
+
+// serviceOf is the Service that a slice belongs to, or empty.
+func serviceOf(slice *discovery_v1.EndpointSlice) string {
+	name := slice.Labels[discovery_v1.LabelServiceName]
+	if name == "" {
+		return ""
+	}
+	return snapshot.NamespacedName(slice.Namespace, name)
+}
+
+// endpoints finds the addresses of one cluster.
+func (b *build) endpoints(c *derive.Ctx, id string) (endpointSet, bool) {
+	at := derive.First(c, b.clustersByID, id, 1)[0].Value.Upstream
+	port, _ := derive.Get(c, b.ports, at.Service)
+	out := endpointSet{Endpoints: model.Endpoints{Cluster: model.ClusterID(id), Origins: []model.Ref{at.Origin}}}
+	found := map[netip.AddrPort]model.Endpoint{}
+	for _, item := range derive.All(c, b.slicesByService, at.Origin.Name) {
+		if addSlice(found, item.Value, port.Name) {
+			out.Sources = append(out.Sources, item.Key)
+			out.Endpoints.Origins = append(out.Endpoints.Origins, model.Ref{Collection: kindEndpointSlice, Name: item.Key})
+		}
+	}
+	for _, e := range found {
+		out.Endpoints.Addresses = append(out.Endpoints.Addresses, e)
+	}
+	slices.SortFunc(out.Endpoints.Addresses, func(a, b model.Endpoint) int { return a.Address.Compare(b.Address) })
+	return out, true
+}
+
+// addSlice adds the endpoints of one slice, and reports whether it had any that
+// were not there already. An endpoint that is both ready and draining is ready.
+func addSlice(found map[netip.AddrPort]model.Endpoint, slice *discovery_v1.EndpointSlice, portName string) (added bool) {
+	port := portNumber(slice, portName)
+	if port == 0 {
+		return false
+	}
+	for _, e := range slice.Endpoints {
+		takes, draining := takesRequests(e.Conditions)
+		if !takes {
+			continue
+		}
+		for _, text := range e.Addresses {
+			address, err := netip.ParseAddr(text)
+			if err != nil {
+				continue
+			}
+			at := netip.AddrPortFrom(address.Unmap(), port)
+			if other, known := found[at]; !known || other.Draining && !draining {
+				found[at], added = model.Endpoint{Address: at, Draining: draining}, true
+			}
+		}
+	}
+	return added
+}
+
+// portNumber is the slice's TCP port of that name; 0 without one.
+func portNumber(slice *discovery_v1.EndpointSlice, name string) uint16 {
+	for _, p := range slice.Ports {
+		if orElse(p.Name, "") == name && orElse(p.Protocol, core_v1.ProtocolTCP) == core_v1.ProtocolTCP {
+			return uint16(orElse(p.Port, 0))
+		}
+	}
+	return 0
+}
+
+// takesRequests reads the conditions of an endpoint: one that is not ready and
+// still serves while it terminates is draining.
+func takesRequests(conditions discovery_v1.EndpointConditions) (takes, draining bool) {
+	if orElse(conditions.Ready, true) {
+		return true, false
+	}
+	draining = orElse(conditions.Serving, false) && orElse(conditions.Terminating, false)
+	return draining, draining
+}
+
+func endpointsOf(_ string, s endpointSet) model.Endpoints { return s.Endpoints }
+
+// sourceItems are the slices that a cluster has endpoints from.
+func sourceItems(_ *derive.Ctx, _ string, s endpointSet) []derive.Item[string] {
+	items := make([]derive.Item[string], len(s.Sources))
+	for i, slice := range s.Sources {
+		items[i] = derive.Item[string]{Key: slice, Value: slice}
+	}
+	return items
+}
+
+// sliceFinding decides over an EndpointSlice.
+func (b *build) sliceFinding(c *derive.Ctx, key string, slice *discovery_v1.EndpointSlice) (Finding, bool) {
+	self := store.Key{Collection: kindEndpointSlice, Name: key}
+	service := serviceOf(slice)
+	switch {
+	case service == "":
+		return exclude(self, problemf(verdict.NotReferenced, "metadata.labels", "no label %s names its Service", discovery_v1.LabelServiceName)), true
+	case slice.AddressType == discovery_v1.AddressTypeFQDN:
+		return exclude(self, problemf(verdict.NotYetSupported, "addressType", "FQDN: use an XBackend with externalHostname")), true
+	case derive.Exists(c, b.sourcesBySlice, key):
+		return serve(self, ok(verdict.Referenced, "endpoints of it take requests")), true
+	case !b.usedBySomething(c, store.Key{Collection: kindService, Name: service}.String()):
+		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to Service %s", service).
+			about(store.Key{Collection: kindService, Name: service})), true
+	default:
+		return exclude(self, problemf(verdict.NoReadyEndpoints, "endpoints", "%s", emptiness(slice))), true
+	}
+}
+
+// emptiness says why a slice of a used Service has nothing to add.
+func emptiness(slice *discovery_v1.EndpointSlice) string {
+	ready := slices.ContainsFunc(slice.Endpoints, func(e discovery_v1.Endpoint) bool {
+		takes, _ := takesRequests(e.Conditions)
+		return takes
+	})
+	if !ready {
+		return "none of its endpoints is ready"
+	}
+	var names []string
+	for _, p := range slice.Ports {
+		names = append(names, cmp.Or(orElse(p.Name, ""), `""`))
+	}
+	return "no port of the Service in use is named like one of its own (" + strings.Join(names, ", ") + "), or its endpoints are listed elsewhere too"
+}

@@ -1,0 +1,35 @@
+package compile
+
+import (
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// deriveFindings decides over every object of every kind: a kind without a
+// decision of its own has no effect.
+func (b *build) deriveFindings(g *derive.Graph) Findings {
+	own := map[string]derive.Collection[Finding]{
+		kindBackendTLSPolicy: derive.Map(g, findingNode(kindBackendTLSPolicy), b.in.policies, b.policyFinding),
+		kindEndpointSlice:    derive.Map(g, findingNode(kindEndpointSlice), b.in.slices, b.sliceFinding),
+		kindGateway:          derive.Map(g, findingNode(kindGateway), b.in.gateways, b.gatewayFinding),
+		kindGatewayClass:     derive.Map(g, findingNode(kindGatewayClass), b.in.classes, b.classFinding),
+		kindGatewayConfig:    derive.Map(g, findingNode(kindGatewayConfig), b.in.configs, b.configFinding),
+		kindHTTPRoute:        derive.Map(g, findingNode(kindHTTPRoute), b.in.httpRoutes, b.httpFinding),
+		kindNamespace:        derive.Map(g, findingNode(kindNamespace), b.in.namespaces, b.namespaceFinding),
+		kindReferenceGrant:   derive.Map(g, findingNode(kindReferenceGrant), b.in.grants, b.grantFinding),
+		kindSecret:           derive.Map(g, findingNode(kindSecret), b.in.secrets, b.secretFinding),
+		kindService:          derive.Map(g, findingNode(kindService), b.in.services, b.serviceFinding),
+		kindTCPRoute:         derive.Map(g, findingNode(kindTCPRoute), b.in.tcpRoutes, b.tcpFinding),
+		kindXBackend:         derive.Map(g, findingNode(kindXBackend), b.in.externals, b.externalFinding),
+	}
+	for _, kind := range snapshot.Kinds {
+		if _, ok := own[kind.Name]; !ok {
+			objects := derive.Input[snapshot.Object](g, kind.Name)
+			own[kind.Name] = derive.Map(g, findingNode(kind.Name), objects, b.otherFinding(kind))
+		}
+	}
+	return Findings{own}
+}
+
+// findingNode names the function that decides over a kind.
+func findingNode(kind string) string { return "finding " + kind }

@@ -1,0 +1,168 @@
+package compile
+
+import (
+	"fmt"
+	"strings"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// gatewayFinding decides over a Gateway.
+func (b *build) gatewayFinding(c *derive.Ctx, key string, _ *gateway_v1.Gateway) (Finding, bool) {
+	self := store.Key{Collection: kindGateway, Name: key}
+	s, managed := derive.Get(c, b.served, key)
+	if !managed {
+		wish, _ := derive.Get(c, b.wishes, key)
+		return exclude(self, wish.Problem), true
+	}
+	finding := s.verdict(self)
+	finding.Status = &Status{Conditions: s.conditions()}
+	for i := range s.Listeners {
+		finding.Status.Listeners = append(finding.Status.Listeners, b.listenerStatus(c, s, i))
+	}
+	return finding, true
+}
+
+// verdict tells what of a Gateway serves.
+func (s served) verdict(self store.Key) Finding {
+	if !s.Accepted {
+		return exclude(self, s.refusal())
+	}
+	var steps []verdict.Step
+	for _, w := range s.Warnings {
+		steps = append(steps, w.step(verdict.Warning))
+	}
+	var expires int64
+	for i, o := range s.Outcomes {
+		steps = append(steps, s.listenerSteps(i)...)
+		if end := o.Chosen.Expires; end != 0 && (expires == 0 || end < expires) {
+			expires = end
+		}
+	}
+	finding := serve(self, steps...)
+	finding.Expires = instant(expires)
+	return finding
+}
+
+// refusal is why the whole Gateway is not accepted.
+func (s served) refusal() *problem {
+	if s.Problem != nil {
+		return s.Problem
+	}
+	var causes []string
+	var related []store.Key
+	reason := verdict.ListenersNotValid
+	for i, l := range s.Listeners {
+		if why := first(l.Refused, s.Outcomes[i].Lost); why != nil {
+			causes = append(causes, why.Message)
+			related = append(related, why.Related...)
+		}
+	}
+	return problemf(reason, "spec.listeners", "no listener is accepted: %s", strings.Join(causes, "; ")).about(related...)
+}
+
+// listenerSteps are the decisions over one listener of an accepted Gateway.
+func (s served) listenerSteps(i int) []verdict.Step {
+	l, o := s.Listeners[i], s.Outcomes[i]
+	var steps []verdict.Step
+	if why := first(l.Refused, o.Lost); why != nil {
+		return append(steps, why.step(verdict.WasExcluded))
+	}
+	if o.Serves {
+		steps = append(steps, ok(verdict.Compiled, fmt.Sprintf("listener %s serves %s on %s", l.Name, l.Protocol, bindKey(o.Address, l.Port))))
+	}
+	if why := o.Chosen.Problem; why != nil {
+		outcome := verdict.Warning
+		if !o.Serves {
+			outcome = verdict.WasExcluded
+		}
+		steps = append(steps, why.step(outcome))
+	}
+	if l.InvalidKinds != nil {
+		steps = append(steps, l.InvalidKinds.step(verdict.Warning))
+	}
+	for _, w := range append(o.Missed, l.Warnings...) {
+		steps = append(steps, w.step(verdict.Warning))
+	}
+	return steps
+}
+
+// conditions of a Gateway, without Programmed unless it is known to be false.
+func (s served) conditions() []condition {
+	c := conditions{generation: s.Generation}
+	switch {
+	case !s.Accepted:
+		why := s.refusal()
+		c.no(typeAccepted, why)
+		c.no(typeProgrammed, problemf(verdict.Reason{Name: string(gateway_v1.GatewayReasonInvalid)}, why.Field, "%s", why.Message))
+	case s.flawed():
+		c.yes(typeAccepted, string(gateway_v1.GatewayReasonListenersNotValid), "some listeners are not accepted: see their conditions")
+	default:
+		c.yes(typeAccepted, string(gateway_v1.GatewayReasonAccepted), "the Gateway is served")
+	}
+	return c.list
+}
+
+// flawed tells whether some listener of the Gateway is not accepted.
+func (s served) flawed() bool {
+	for i, l := range s.Listeners {
+		if first(l.Refused, s.Outcomes[i].Lost) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// listenerStatus is the status of one listener. Programmed is left to whoever
+// hears of the proxies, unless the listener cannot be programmed at all.
+func (b *build) listenerStatus(c *derive.Ctx, s served, i int) ListenerStatus {
+	l, o := s.Listeners[i], s.Outcomes[i]
+	key := sectionKey(s.ID, l.Name)
+	status := ListenerStatus{
+		Name: l.Name, SupportedKinds: l.Kinds,
+		AttachedRoutes: b.attachedRoutes(c, key),
+	}
+	if o.Serves {
+		status.Resource = listenerKey(model.Listener{Gateway: s.ID, Address: o.Address, Port: l.Port})
+	}
+	status.Conditions = l.conditions(s, o)
+	return status
+}
+
+func (l listener) conditions(s served, o outcome) []condition {
+	c := conditions{generation: s.Generation}
+	refused := first(l.Refused, o.Lost)
+	c.judge(typeAccepted, string(gateway_v1.ListenerReasonAccepted), "the listener is valid", conditionProblem(refused))
+	if l.Conflict {
+		c.yes(typeConflicted, l.Refused.Reason.Name, l.Refused.Message)
+	} else {
+		c.set(typeConflicted, conditionFalse, string(gateway_v1.ListenerReasonNoConflicts), "no listener of the Gateway conflicts with it")
+	}
+	unresolved := first(o.Chosen.Problem, l.InvalidKinds)
+	c.judge(typeResolvedRefs, string(gateway_v1.ListenerReasonResolvedRefs), "every reference is resolved", unresolved)
+	if len(l.Overlaps) > 0 && l.Refused == nil {
+		c.yes(typeOverlapping, verdict.OverlappingHostnames.Name, "host names overlap with listeners "+strings.Join(l.Overlaps, ", "))
+	}
+	switch {
+	case l.Conflict || refused != nil && refused.Reason.Name == verdict.PortUnavailable.Name:
+		c.no(typeProgrammed, refused)
+	case !o.Serves:
+		why := first(refused, s.Problem, unresolved)
+		c.set(typeProgrammed, conditionFalse, string(gateway_v1.ListenerReasonInvalid), why.sentence())
+	}
+	return c.list
+}
+
+// attachedRoutes counts the accepted routes of a listener; a TCP listener has one at most.
+func (b *build) attachedRoutes(c *derive.Ctx, section string) int32 {
+	n := derive.Size(c, b.membersBySection, section)
+	if derive.Has(c, b.streams, section) {
+		n++
+	}
+	return int32(n)
+}

@@ -1,0 +1,176 @@
+package compile
+
+import (
+	"fmt"
+	"strings"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// httpFinding decides over an HTTPRoute.
+func (b *build) httpFinding(c *derive.Ctx, key string, route *gateway_v1.HTTPRoute) (Finding, bool) {
+	a, _ := derive.Get(c, b.httpAttachments, key)
+	r, _ := derive.Get(c, b.rules, key)
+	var shares []share
+	for _, item := range derive.All(c, b.sharesByRoute, key) {
+		shares = append(shares, item.Value)
+	}
+	v := routeVerdict{attachment: a, rules: r.Rules, accepted: r.accepted()}
+	for _, s := range shares {
+		v.serves = v.serves || s.Entries > 0
+	}
+	v.attached = func(j joint) bool { return derive.Exists(c, b.tablesByID, string(j.table())) }
+	v.late = shadows(key, shares)
+	finding := v.finding(httpRouteRef(key))
+	finding.Status = &Status{Parents: v.parents(route.Generation)}
+	return finding, true
+}
+
+// shadows are the warnings of matches that can never be reached: one for each
+// rule and winner, naming the hosts.
+func shadows(self string, shares []share) []verdict.Step {
+	hosts := map[string][]string{}
+	first := map[string]shadow{}
+	for _, s := range shares {
+		for _, lost := range s.Shadows {
+			key := lost.Rule + "|" + lost.Winner + "|" + lost.WinningRule
+			hosts[key] = append(hosts[key], s.Domain)
+			first[key] = lost
+		}
+	}
+	var steps []verdict.Step
+	for key, lost := range sortedMap(first) {
+		who := fmt.Sprintf("rule %q of HTTPRoute %s", lost.WinningRule, lost.Winner)
+		if lost.Winner == self {
+			who = fmt.Sprintf("rule %q of the same route", lost.WinningRule)
+		}
+		why := problemf(verdict.Shadowed, "spec.rules", "a match of rule %q is never reached on %s: an equal one of %s goes before it",
+			lost.Rule, strings.Join(distinct(hosts[key]), ", "), who)
+		if lost.Winner != self {
+			why = why.about(httpRouteRef(lost.Winner))
+		}
+		steps = append(steps, why.step(verdict.Warning))
+	}
+	return steps
+}
+
+// routeVerdict is what is known of a route of any kind before it is put in words.
+type routeVerdict struct {
+	attachment attachment
+	rules      []rule
+	accepted   bool // by what it says, wherever it attaches
+	serves     bool
+	// attached tells whether a listener that the route is attached to serves.
+	attached func(joint) bool
+	late     []verdict.Step
+}
+
+// finding puts the decisions over a route in order: where it attaches, what is
+// wrong with its rules, what is never reached.
+func (v routeVerdict) finding(self store.Key) Finding {
+	var steps []verdict.Step
+	for _, p := range v.attachment.Parents {
+		steps = append(steps, v.parentSteps(p)...)
+	}
+	if len(v.attachment.Parents) == 0 {
+		steps = append(steps, problemf(verdict.ParentNotFound, "spec.parentRefs", "no parentRefs: the route attaches to no Gateway").step(verdict.WasExcluded))
+	}
+	failed := !v.accepted && v.refused()
+	for _, r := range v.rules {
+		steps = append(steps, r.steps(failed)...)
+	}
+	steps = append(steps, v.late...)
+	f := Finding{Object: self, Serves: v.serves, Steps: steps, Failed: failed}
+	if !v.serves && !failed {
+		f.Steps = excludeAll(f.Steps)
+	}
+	return f
+}
+
+// refused tells whether a value that nothing is specified for is at fault.
+func (v routeVerdict) refused() bool {
+	for _, r := range v.rules {
+		if why := r.fault(); why != nil && why.Reason.Class == verdict.FailureClass {
+			return true
+		}
+	}
+	return false
+}
+
+func (v routeVerdict) parentSteps(p parent) []verdict.Step {
+	if p.Problem != nil {
+		return []verdict.Step{p.Problem.step(verdict.WasExcluded)}
+	}
+	var steps []verdict.Step
+	for _, j := range p.Joints {
+		if j.empty() {
+			continue
+		}
+		if !v.attached(j) {
+			steps = append(steps, problemf(verdict.ParentNotServing, indexed("spec.parentRefs", p.Index), "listener %s of Gateway %s does not serve: see its conditions", j.Name, p.Gateway).
+				about(parentKey(p)).step(verdict.WasExcluded))
+			continue
+		}
+		steps = append(steps, ok(verdict.Attached, j.words(), parentKey(p)))
+	}
+	for _, note := range p.Notes {
+		steps = append(steps, note.step(verdict.Warning))
+	}
+	return steps
+}
+
+// empty tells that other listeners have every domain that the route has here.
+func (j joint) empty() bool { return j.Protocol != model.TCP && len(j.Meetings) == 0 }
+
+// words say where a route attaches.
+func (j joint) words() string {
+	at := fmt.Sprintf("gateway %s listener %s", j.Gateway, j.Name)
+	if j.Protocol == model.TCP {
+		return at
+	}
+	var domains []string
+	for _, m := range j.Meetings {
+		domains = append(domains, m.Domain)
+	}
+	return at + ": serves " + strings.Join(domains, ", ")
+}
+
+// steps are the decisions over one rule; of a failed route they are why it is refused.
+func (r rule) steps(failed bool) []verdict.Step {
+	var steps []verdict.Step
+	switch {
+	case r.Invalid != nil && failed:
+		steps = append(steps, r.Invalid.step(verdict.WasRejected))
+	case r.Invalid != nil:
+		steps = append(steps, r.Invalid.step(verdict.WasExcluded))
+	case r.Closed != nil:
+		steps = append(steps, r.Closed.step(verdict.Warning))
+	}
+	for _, p := range r.Unresolved {
+		steps = append(steps, p.step(verdict.Warning))
+	}
+	for _, p := range r.Warnings {
+		steps = append(steps, p.step(verdict.Warning))
+	}
+	return steps
+}
+
+// excludeAll makes sure that an object without effect has a step that says so.
+func excludeAll(steps []verdict.Step) []verdict.Step {
+	excluded := false
+	for i, s := range steps {
+		if s.Reason == verdict.Shadowed.Name || s.Reason == verdict.ListenerIsolation.Name {
+			steps[i].Outcome = verdict.WasExcluded
+		}
+		excluded = excluded || steps[i].Outcome == verdict.WasExcluded
+	}
+	if excluded {
+		return steps
+	}
+	return append(steps, problemf(verdict.NoBackends, "spec.rules", "the route has no rule that could be served").step(verdict.WasExcluded))
+}

@@ -1,0 +1,124 @@
+package compile
+
+import (
+	"net/netip"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	gatehouse_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/gateway/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// gateway is a Gateway as far as its own spec, its class and its settings decide.
+type gateway struct {
+	ID         model.GatewayID
+	Generation int64
+	// Created is in seconds since 1970; the older Gateway wins a port.
+	Created int64
+	Class   string
+	// Managed tells that the class names this controller.
+	Managed bool
+	// Problem is why no listener of it serves.
+	Problem  *problem
+	Configs  []string // GatewayConfigs that decide its settings
+	Settings model.Settings
+	// Addresses to bind; the zero Addr is the process default.
+	Addresses []netip.Addr
+	Listeners []listener // in order of the spec
+	Warnings  []*problem
+}
+
+// claims tells whether the Gateway wants ports bound.
+func (g gateway) claims() bool { return g.Managed && g.Problem == nil }
+
+// readGateway derives what a Gateway wants.
+func (b *build) readGateway(c *derive.Ctx, key string, object *gateway_v1.Gateway) (gateway, bool) {
+	g := gateway{
+		ID: model.GatewayID(key), Generation: object.Generation, Created: object.CreationTimestamp.Unix(),
+		Class: string(object.Spec.GatewayClassName),
+	}
+	class, found := derive.Get(c, b.classOf, g.Class)
+	g.Managed = found && class.Managed
+	switch {
+	case !found:
+		g.Problem = problemf(verdict.ClassNotFound, "spec.gatewayClassName", "GatewayClass %s does not exist", g.Class).
+			about(snapshot.Ref(kindGatewayClass, "", g.Class))
+	case !class.Managed:
+		g.Problem = problemf(verdict.OtherController, "spec.gatewayClassName", "GatewayClass %s belongs to another controller", g.Class)
+	case class.Problem != nil:
+		g.Problem = problemf(verdict.InvalidParameters, "spec.gatewayClassName", "GatewayClass %s is not accepted: %s", g.Class, class.Problem.sentence())
+	}
+	if !g.Managed {
+		return g, true
+	}
+	b.settings(c, &g, class, object)
+	g.bind(object.Spec.Addresses)
+	g.Listeners = listeners(g.ID, object)
+	g.Warnings = unserved(object.Spec)
+	return g, true
+}
+
+// settings reads the Gateway's own GatewayConfig and lays it over that of its class.
+func (b *build) settings(c *derive.Ctx, g *gateway, class class, object *gateway_v1.Gateway) {
+	var own gatehouse_v1alpha1.GatewayConfigSpec
+	if class.Config != "" {
+		g.Configs = append(g.Configs, class.Config)
+	}
+	if infra := object.Spec.Infrastructure; infra != nil && infra.ParametersRef != nil {
+		ref := infra.ParametersRef
+		to := target{string(ref.Group), string(ref.Kind), object.Namespace, ref.Name}
+		g.Configs = append(g.Configs, to.name())
+		var why *problem
+		own, why = b.parameters(c, to, "spec.infrastructure.parametersRef")
+		g.Problem = first(g.Problem, why)
+	}
+	g.Configs = distinct(g.Configs)
+	g.Settings = settle(class.Settings, own)
+}
+
+// bind reads spec.addresses. An address without a value may be any, so it is the default.
+func (g *gateway) bind(wanted []gateway_v1.GatewaySpecAddress) {
+	for i, a := range wanted {
+		address, why := bindable(i, a)
+		g.Problem = first(g.Problem, why)
+		g.Addresses = append(g.Addresses, address)
+	}
+	if len(g.Addresses) == 0 {
+		g.Addresses = []netip.Addr{{}}
+	}
+	g.Addresses = apart(g.Addresses)
+}
+
+func bindable(i int, a gateway_v1.GatewaySpecAddress) (netip.Addr, *problem) {
+	kind := orElse(a.Type, gateway_v1.IPAddressType)
+	field := indexed("spec.addresses", i)
+	switch {
+	case kind != gateway_v1.IPAddressType:
+		return netip.Addr{}, problemf(verdict.UnsupportedAddress, field+".type", "%q: only %s can be bound", kind, gateway_v1.IPAddressType)
+	case a.Routability != gateway_v1.GatewayAddressRoutabilityDefault:
+		return netip.Addr{}, problemf(verdict.UnsupportedAddress, field+".routability", "%q: leave it out", a.Routability)
+	case a.Value == "":
+		return netip.Addr{}, nil
+	}
+	address, err := netip.ParseAddr(a.Value)
+	if err != nil {
+		return netip.Addr{}, problemf(verdict.UnsupportedAddress, field+".value", "%q: must be an IP address", a.Value)
+	}
+	return address.Unmap(), nil
+}
+
+// unserved are the fields of a Gateway that have no effect yet. Those that must
+// not be skipped are the listeners' problem instead.
+func unserved(spec gateway_v1.GatewaySpec) []*problem {
+	var out []*problem
+	if spec.TLS != nil && spec.TLS.Backend != nil {
+		out = append(out, problemf(verdict.NotYetSupported, "spec.tls.backend", "client certificates are not presented to backends yet"))
+	}
+	if scope := spec.DefaultScope; scope != "" && scope != gateway_v1.GatewayDefaultScopeNone {
+		out = append(out, problemf(verdict.NotYetSupported, "spec.defaultScope", "%q: routes attach by parentRefs only", scope))
+	}
+	return out
+}

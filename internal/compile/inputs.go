@@ -1,0 +1,44 @@
+package compile
+
+import (
+	core_v1 "k8s.io/api/core/v1"
+	discovery_v1 "k8s.io/api/discovery/v1"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	gatehouse_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/gateway/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// inputs are the kinds of objects that the model is made of.
+type inputs struct {
+	classes    derive.Collection[*gateway_v1.GatewayClass]
+	configs    derive.Collection[*gatehouse_v1alpha1.GatewayConfig]
+	gateways   derive.Collection[*gateway_v1.Gateway]
+	httpRoutes derive.Collection[*gateway_v1.HTTPRoute]
+	tcpRoutes  derive.Collection[*gateway_v1.TCPRoute]
+	grants     derive.Collection[*gateway_v1.ReferenceGrant]
+	policies   derive.Collection[*gateway_v1.BackendTLSPolicy]
+	externals  derive.Collection[*gateway_xv1alpha1.XBackend]
+	services   derive.Collection[*core_v1.Service]
+	slices     derive.Collection[*discovery_v1.EndpointSlice]
+	secrets    derive.Collection[*core_v1.Secret]
+	namespaces derive.Collection[*core_v1.Namespace]
+}
+
+func readInputs(g *derive.Graph) inputs {
+	return inputs{
+		classes:    derive.Input[*gateway_v1.GatewayClass](g, kindGatewayClass),
+		configs:    derive.Input[*gatehouse_v1alpha1.GatewayConfig](g, kindGatewayConfig),
+		gateways:   derive.Input[*gateway_v1.Gateway](g, kindGateway),
+		httpRoutes: derive.Input[*gateway_v1.HTTPRoute](g, kindHTTPRoute),
+		tcpRoutes:  derive.Input[*gateway_v1.TCPRoute](g, kindTCPRoute),
+		grants:     derive.Input[*gateway_v1.ReferenceGrant](g, kindReferenceGrant),
+		policies:   derive.Input[*gateway_v1.BackendTLSPolicy](g, kindBackendTLSPolicy),
+		externals:  derive.Input[*gateway_xv1alpha1.XBackend](g, kindXBackend),
+		services:   derive.Input[*core_v1.Service](g, kindService),
+		slices:     derive.Input[*discovery_v1.EndpointSlice](g, kindEndpointSlice),
+		secrets:    derive.Input[*core_v1.Secret](g, kindSecret),
+		namespaces: derive.Input[*core_v1.Namespace](g, kindNamespace),
+	}
+}

@@ -1,0 +1,124 @@
+package compile
+
+import (
+	"slices"
+	"strings"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+)
+
+// section is a listener of a Gateway as routes see it: what decides whether a
+// route attaches. Certificates and ports held by others are no part of it, so
+// they re-run no route.
+type section struct {
+	Gateway  model.GatewayID
+	Name     string
+	Port     uint16
+	Protocol model.Protocol // empty when it is not served
+	Hostname string         // lower case; empty for any
+	Kinds    []string       // of routes that may attach, in order
+	Scope    scope
+	// Accepted tells that the listener is valid in itself and conflicts with no
+	// other of its Gateway.
+	Accepted bool
+}
+
+// table is the route table of the section.
+func (s section) table() model.TableID { return tableID(s.Gateway, s.Port, s.Protocol, s.Name) }
+
+// listener is a section together with what its Gateway needs to serve it.
+type listener struct {
+	section
+	Certificates []certificateRef
+	// Refused is why the listener is not accepted.
+	Refused *problem
+	// Conflict is set when what refuses the listener is another one.
+	Conflict bool
+	// Kinds that cannot attach to the protocol.
+	InvalidKinds *problem
+	// Overlaps are the names of HTTPS listeners of the port whose host names
+	// cover this one's or are covered by it.
+	Overlaps []string
+	Warnings []*problem
+}
+
+// kindsOf are the kinds of routes that each served protocol takes.
+var kindsOf = map[model.Protocol][]string{
+	model.HTTP:  {kindHTTPRoute},
+	model.HTTPS: {kindHTTPRoute},
+	model.TCP:   {kindTCPRoute},
+}
+
+// listeners reads the listeners of a Gateway and settles their conflicts.
+func listeners(id model.GatewayID, object *gateway_v1.Gateway) []listener {
+	out := make([]listener, len(object.Spec.Listeners))
+	for i, spec := range object.Spec.Listeners {
+		field := indexed("spec.listeners", i)
+		l := listener{section: section{
+			Gateway: id, Name: string(spec.Name), Port: uint16(spec.Port),
+			Hostname: strings.ToLower(string(orElse(spec.Hostname, ""))),
+		}}
+		l.speak(field, spec.Protocol)
+		l.admit(field, spec.AllowedRoutes, object.Namespace)
+		if l.Protocol == model.HTTPS {
+			l.terminate(field, spec, object)
+		}
+		l.limit(field, spec)
+		out[i] = l
+	}
+	conflict(out)
+	overlap(out)
+	for i := range out {
+		out[i].Accepted = out[i].Refused == nil
+	}
+	return out
+}
+
+// speak sets the protocol, or why it is not served.
+func (l *listener) speak(field string, protocol gateway_v1.ProtocolType) {
+	switch p := model.Protocol(protocol); p {
+	case model.HTTP, model.HTTPS:
+		l.Protocol = p
+	case model.TCP:
+		l.Protocol, l.Hostname = p, ""
+	default:
+		l.Refused = problemf(verdict.UnsupportedProtocol, field+".protocol", "%q is not served: use HTTP, HTTPS or TCP", protocol)
+	}
+}
+
+// admit reads allowedRoutes: which kinds may attach, and from where.
+func (l *listener) admit(field string, allowed *gateway_v1.AllowedRoutes, namespace string) {
+	fit := kindsOf[l.Protocol]
+	l.Kinds = slices.Clone(fit)
+	if allowed == nil {
+		l.Scope = scope{Namespace: namespace}
+		return
+	}
+	if len(allowed.Kinds) > 0 {
+		l.Kinds = nil
+		for i, k := range allowed.Kinds {
+			if string(orElse(k.Group, gatewayGroup)) == gatewayGroup && slices.Contains(fit, string(k.Kind)) {
+				l.Kinds = append(l.Kinds, string(k.Kind))
+			} else if l.InvalidKinds == nil {
+				l.InvalidKinds = problemf(verdict.InvalidRouteKinds, indexed(field+".allowedRoutes.kinds", i), "%s cannot attach to a listener of this protocol", k.Kind)
+			}
+		}
+		l.Kinds = distinct(l.Kinds)
+	}
+	var why *problem
+	l.Scope, why = readScope(field+".allowedRoutes.namespaces", allowed.Namespaces, namespace)
+	l.Refused = first(l.Refused, why)
+}
+
+// limit refuses what must not be skipped and is not served yet, and warns of what may.
+func (l *listener) limit(field string, spec gateway_v1.Listener) {
+	if spec.Filters != nil && len(spec.Filters.Requests) > 0 {
+		l.Refused = first(l.Refused, problemf(verdict.NotYetSupported, field+".filters", "filters of a listener are not served yet; without them requests would pass unchecked"))
+	}
+	if spec.TLS != nil && len(spec.TLS.Options) > 0 {
+		l.Warnings = append(l.Warnings, problemf(verdict.NotYetSupported, field+".tls.options", "no option is known here; they have no effect"))
+	}
+}

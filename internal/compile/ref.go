@@ -1,0 +1,77 @@
+package compile
+
+import (
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+const (
+	gatewayGroup  = gateway_v1.GroupName
+	gatewayXGroup = "gateway.networking.x-k8s.io"
+
+	kindBackendTLSPolicy = "BackendTLSPolicy"
+	kindEndpointSlice    = "EndpointSlice"
+	kindGateway          = "Gateway"
+	kindGatewayClass     = "GatewayClass"
+	kindGatewayConfig    = "GatewayConfig"
+	kindHTTPRoute        = "HTTPRoute"
+	kindNamespace        = "Namespace"
+	kindReferenceGrant   = "ReferenceGrant"
+	kindSecret           = "Secret"
+	kindService          = "Service"
+	kindTCPRoute         = "TCPRoute"
+	kindXBackend         = "XBackend"
+)
+
+// orElse is the value that p points to, or otherwise the default.
+func orElse[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+// target is an object that a reference names.
+type target struct {
+	Group, Kind, Namespace, Name string
+}
+
+// key is the target in the view; kinds of different groups have different names there.
+func (t target) key() store.Key { return snapshot.Ref(t.Kind, t.Namespace, t.Name) }
+
+func (t target) String() string { return t.key().String() }
+
+// name is "namespace/name".
+func (t target) name() string { return snapshot.NamespacedName(t.Namespace, t.Name) }
+
+// is reports whether the target is of a kind.
+func (t target) is(group, kind string) bool { return t.Group == group && t.Kind == kind }
+
+func parentTarget(ref gateway_v1.ParentReference, namespace string) target {
+	return target{
+		Group:     string(orElse(ref.Group, gatewayGroup)),
+		Kind:      string(orElse(ref.Kind, kindGateway)),
+		Namespace: string(orElse(ref.Namespace, gateway_v1.Namespace(namespace))),
+		Name:      string(ref.Name),
+	}
+}
+
+func backendTarget(ref gateway_v1.BackendObjectReference, namespace string) target {
+	return target{
+		Group:     string(orElse(ref.Group, "")),
+		Kind:      string(orElse(ref.Kind, kindService)),
+		Namespace: string(orElse(ref.Namespace, gateway_v1.Namespace(namespace))),
+		Name:      string(ref.Name),
+	}
+}
+
+func secretTarget(ref gateway_v1.SecretObjectReference, namespace string) target {
+	return target{
+		Group:     string(orElse(ref.Group, "")),
+		Kind:      string(orElse(ref.Kind, kindSecret)),
+		Namespace: string(orElse(ref.Namespace, gateway_v1.Namespace(namespace))),
+		Name:      string(ref.Name),
+	}
+}

@@ -1,0 +1,88 @@
+package compile
+
+import (
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	core_v1 "k8s.io/api/core/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// scope is the namespaces that a listener takes routes from. Exactly one field is
+// set; the zero scope takes none.
+type scope struct {
+	All       bool
+	Namespace string
+	Selector  *string // canonical text
+}
+
+// readScope reads allowedRoutes.namespaces of a Gateway in a namespace.
+func readScope(field string, spec *gateway_v1.RouteNamespaces, namespace string) (scope, *problem) {
+	if spec == nil {
+		return scope{Namespace: namespace}, nil
+	}
+	switch from := orElse(spec.From, gateway_v1.NamespacesFromSame); from {
+	case gateway_v1.NamespacesFromAll:
+		return scope{All: true}, nil
+	case gateway_v1.NamespacesFromSame:
+		return scope{Namespace: namespace}, nil
+	case gateway_v1.NamespacesFromSelector:
+		selector, err := meta_v1.LabelSelectorAsSelector(spec.Selector)
+		switch {
+		case err != nil:
+			return scope{}, problemf(verdict.UnsupportedValue, field+".selector", "%v", err)
+		case spec.Selector == nil:
+			return scope{}, problemf(verdict.UnsupportedValue, field+".selector", "must be set with from: Selector")
+		}
+		return scope{Selector: new(selector.String())}, nil
+	default:
+		return scope{}, problemf(verdict.UnsupportedValue, field+".from", "%q: must be All, Same or Selector", from)
+	}
+}
+
+// selectors are the distinct selectors of a Gateway's listeners.
+func selectors(_ *derive.Ctx, _ string, g gateway) []derive.Item[string] {
+	if !g.claims() {
+		return nil
+	}
+	var texts []string
+	for _, l := range g.Listeners {
+		if l.Scope.Selector != nil {
+			texts = append(texts, *l.Scope.Selector)
+		}
+	}
+	var items []derive.Item[string]
+	for _, text := range distinct(texts) {
+		items = append(items, derive.Item[string]{Key: text, Value: text})
+	}
+	return items
+}
+
+// selections are the selectors that select a namespace: an item for each, so that
+// a changed label re-runs only what flips.
+func (b *build) selections(c *derive.Ctx, name string, object *core_v1.Namespace) []derive.Item[struct{}] {
+	set := labels.Merge(object.Labels, labels.Set{core_v1.LabelMetadataName: name})
+	var items []derive.Item[struct{}]
+	for _, selector := range derive.Prefix(c, b.selectors, "") {
+		parsed, err := labels.Parse(selector.Key)
+		if err == nil && parsed.Matches(labels.Set(set)) {
+			items = append(items, derive.Item[struct{}]{Key: selector.Key})
+		}
+	}
+	return items
+}
+
+// takes reports whether the scope takes routes from a namespace, and by which
+// selection. A namespace without a Namespace object is selected by no selector.
+func (b *build) takes(c *derive.Ctx, s scope, namespace string) (yes bool, selection string) {
+	switch {
+	case s.Selector != nil:
+		selection = derive.JoinKey(namespace, *s.Selector)
+		return derive.Has(c, b.selected, selection), selection
+	default:
+		return s.All || s.Namespace == namespace, ""
+	}
+}

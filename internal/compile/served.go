@@ -1,0 +1,161 @@
+package compile
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// served is what of a Gateway really serves, once it is known which ports it
+// holds and which certificates can be used.
+type served struct {
+	gateway
+	// Accepted tells that proxies should exist for it.
+	Accepted bool
+	Ports    []port // in order of number
+	// Outcomes are those of the listeners, in order of the spec.
+	Outcomes []outcome
+	// Permissions that references of the Gateway need and have.
+	Permissions []string
+}
+
+// port is one port that the Gateway holds, on some addresses.
+type port struct {
+	Number    uint16
+	Protocol  model.Protocol
+	Addresses []netip.Addr
+	Sections  []section     // that serve, most specific host name first
+	Chains    []model.Chain // of the sections, for HTTPS
+}
+
+// outcome is what became of one listener beyond its own spec.
+type outcome struct {
+	// Lost is set when no address of the listener could be had.
+	Lost *problem
+	// Missed are addresses that could not be had while others could.
+	Missed  []*problem
+	Chosen  chosen
+	Serves  bool
+	Address netip.Addr // the first it is bound on
+}
+
+// serve decides which listeners of a Gateway serve.
+func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
+	s := served{gateway: g, Outcomes: make([]outcome, len(g.Listeners))}
+	if !g.claims() {
+		return s, g.Managed
+	}
+	held := map[uint16]*port{}
+	for i, l := range g.Listeners {
+		if !l.Accepted {
+			continue
+		}
+		o := &s.Outcomes[i]
+		addresses := b.bound(c, g, l, o)
+		if l.Protocol == model.HTTPS {
+			o.Chosen = b.choose(c, l)
+			s.Permissions = append(s.Permissions, o.Chosen.Permissions...)
+		}
+		s.Accepted = s.Accepted || o.Lost == nil
+		o.Serves = o.Lost == nil && (l.Protocol != model.HTTPS || len(o.Chosen.Good) > 0)
+		if o.Serves {
+			o.Address = addresses[0]
+			open(held, l, addresses, o.Chosen)
+		}
+	}
+	for _, p := range sortedMap(held) {
+		p.order()
+		s.Ports = append(s.Ports, *p)
+	}
+	s.Permissions = distinct(s.Permissions)
+	return s, true
+}
+
+// bound returns the addresses of the Gateway that the listener has its port on.
+func (b *build) bound(c *derive.Ctx, g gateway, l listener, o *outcome) []netip.Addr {
+	var have []netip.Addr
+	for _, address := range g.Addresses {
+		holder, lost := b.holder(c, g.ID, address, l.Port)
+		if !lost {
+			have = append(have, address)
+			continue
+		}
+		o.Missed = append(o.Missed, problemf(verdict.PortUnavailable, "spec.listeners",
+			"port %d on %s is held by Gateway %s, which is older: use another port, or set spec.addresses on one of the two",
+			l.Port, addressWords(address), holder).about(model.Ref{Collection: kindGateway, Name: string(holder)}))
+	}
+	if len(have) == 0 {
+		o.Lost, o.Missed = o.Missed[0], nil
+	}
+	return have
+}
+
+func addressWords(address netip.Addr) string {
+	if !address.IsValid() {
+		return "the default address"
+	}
+	return address.String()
+}
+
+// open adds a listener to its port.
+func open(held map[uint16]*port, l listener, addresses []netip.Addr, with chosen) {
+	p := held[l.Port]
+	if p == nil {
+		p = &port{Number: l.Port, Protocol: l.Protocol, Addresses: addresses}
+		held[l.Port] = p
+	}
+	p.Sections = append(p.Sections, l.section)
+	if l.Protocol == model.HTTPS {
+		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Good, Table: l.table()})
+	}
+}
+
+func (p *port) order() {
+	slices.SortFunc(p.Sections, func(a, b section) int {
+		return cmp.Or(compareHosts(a.Hostname, b.Hostname), strings.Compare(a.Hostname, b.Hostname))
+	})
+	slices.SortFunc(p.Chains, func(a, b model.Chain) int {
+		return cmp.Or(compareHosts(a.Hostname, b.Hostname), strings.Compare(a.Hostname, b.Hostname))
+	})
+}
+
+// certificates are those that the Gateway serves with, in order.
+func (s served) certificates() []model.CertificateID {
+	var ids []model.CertificateID
+	for _, p := range s.Ports {
+		for _, chain := range p.Chains {
+			ids = append(ids, chain.Certificates...)
+		}
+	}
+	return distinct(ids)
+}
+
+// modelGateway is the Gateway of the model, if it is accepted.
+func modelGateway(_ *derive.Ctx, _ string, s served) (model.Gateway, bool) {
+	return model.Gateway{ID: s.ID, Generation: s.Generation, Settings: s.Settings}, s.Accepted
+}
+
+// inOrderOnce drops repetitions and keeps the order.
+func inOrderOnce[T comparable](values []T) []T {
+	var out []T
+	for _, v := range values {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// instant is a time in seconds since 1970; 0 is none.
+func instant(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}
