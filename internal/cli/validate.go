@@ -29,7 +29,7 @@ func (s *session) validateCommand() *cobra.Command {
 			return usage(err)
 		}
 		findings, err := app.Validate(cmd.Context(), app.ValidateOptions{
-			Paths: from, ControllerName: loaded.Run.ControllerName, Features: loaded.Run.Features,
+			Paths: from, BindAddress: loaded.Run.BindAddress, ControllerName: loaded.Run.ControllerName, Features: loaded.Run.Features,
 			Print: func(r app.Report) error { return s.printReport(output.value, r) },
 		}, s.io())
 		if err == nil && findings > 0 {

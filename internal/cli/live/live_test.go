@@ -18,7 +18,7 @@ func tell(l observe.Live) {
 		Problems: []observe.Problem{{
 			Kind: "HTTPRoute", Name: "shop/search", State: "Rejected", Field: "spec.rules[0].matches[0].path.value",
 			Message: `"/(" is no regular expression`, Where: "shop/search.yaml:18", Serves: "nothing accepted yet",
-		}},
+		}, {Kind: "HTTPRoute", Name: "shop/new", State: "Pending", Message: "no proxy is connected"}},
 	})
 	l.Ready(observe.Ready{Took: 412 * time.Millisecond, Gateways: []observe.Served{
 		{Name: "shop/edge", Addresses: []string{"http://127.0.0.1:8080", "tcp 127.0.0.1:9000"}}, {Name: "shop/idle"},
@@ -37,7 +37,7 @@ func TestView(t *testing.T) {
 watching shop: 9 files, 31 objects: 30 serving, 1 rejected
   ✗ rejected  httproute shop/search
               spec.rules[0].matches[0].path.value: "/(" is no regular expression
-              file shop/search.yaml:18 · keeps serving: nothing accepted yet
+              file shop/search.yaml:18 · nothing accepted yet
 gateway shop/edge  http://127.0.0.1:8080 tcp 127.0.0.1:9000
 gateway shop/idle  no address
 ready in 412 ms

@@ -37,10 +37,29 @@ func (l *Log) Started(s observe.Start) {
 // Loaded logs the numbers, and each object that is not serving.
 func (l *Log) Loaded(o observe.Loaded) {
 	l.log.Info("loaded", observe.KeyFiles, o.Files, observe.KeyObjects, o.Objects, "states", render.Counts(o.ByState))
-	for _, p := range o.Problems {
-		l.log.Warn("object is not serving", observe.KeyKind, p.Kind, observe.KeyObject, p.Name, observe.KeyState, p.State,
-			observe.KeyField, p.Field, observe.KeyMessage, p.Message, observe.KeyFile, p.Where)
+	problems := lasting(o.Problems)
+	for _, p := range problems[:min(len(problems), manyRecords)] {
+		l.log.LogAttrs(context.Background(), slog.LevelWarn, "object is not serving", pairs(
+			observe.KeyKind, p.Kind, observe.KeyObject, p.Name, observe.KeyState, p.State,
+			observe.KeyField, p.Field, observe.KeyMessage, p.Message, observe.KeyFile, p.Where)...)
 	}
+	if more := len(problems) - manyRecords; more > 0 {
+		l.log.Warn("more objects are not serving", observe.KeyObjects, more)
+	}
+}
+
+// manyRecords is how many objects that are not serving are logged at the start.
+const manyRecords = 100
+
+// pairs makes attributes of keys and values, without the empty ones.
+func pairs(keysAndValues ...string) []slog.Attr {
+	var out []slog.Attr
+	for i := 0; i+1 < len(keysAndValues); i += 2 {
+		if keysAndValues[i+1] != "" {
+			out = append(out, slog.String(keysAndValues[i], keysAndValues[i+1]))
+		}
+	}
+	return out
 }
 
 // Ready prints the addresses and "ready".
@@ -57,17 +76,10 @@ func (l *Log) Event(e observe.LiveEvent) {
 	if e.What == observe.Refused || e.What == observe.Warned {
 		level = slog.LevelWarn
 	}
-	attrs := []slog.Attr{
-		slog.String(observe.KeyKind, e.Kind), slog.String(observe.KeyObject, e.Name), slog.String(observe.KeyWhat, string(e.What)),
-	}
+	attrs := pairs(observe.KeyKind, e.Kind, observe.KeyObject, e.Name, observe.KeyWhat, string(e.What),
+		observe.KeyMessage, e.Message, observe.KeyFile, e.Where)
 	if e.Total > 0 {
 		attrs = append(attrs, slog.Int(observe.KeyAcked, e.Acked), slog.Int(observe.KeyTotal, e.Total), slog.Duration(observe.KeyTook, e.Took))
-	}
-	if e.Message != "" {
-		attrs = append(attrs, slog.String(observe.KeyMessage, e.Message))
-	}
-	if e.Where != "" {
-		attrs = append(attrs, slog.String(observe.KeyFile, e.Where))
 	}
 	l.log.LogAttrs(context.Background(), level, "object changed", attrs...)
 }

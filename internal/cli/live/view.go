@@ -3,12 +3,14 @@ package live
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
 // View shows events as lines on a terminal.
@@ -44,10 +46,22 @@ func (v *View) Started(s observe.Start) {
 func (v *View) Loaded(l observe.Loaded) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "watching %s: %s, %s\n", v.watched(), render.Count(l.Files, "file"), render.Counts(l.ByState))
-	for _, p := range l.Problems {
+	problems := lasting(l.Problems)
+	for _, p := range problems[:min(len(problems), manyProblems)] {
 		b.WriteString(render.Problem(v.style, p))
 	}
+	if more := len(problems) - manyProblems; more > 0 {
+		fmt.Fprintf(&b, "  and %d more; 'gatehouse status' shows them\n", more)
+	}
 	v.print("%s", b.String())
+}
+
+// manyProblems is how many objects that are not serving are shown at the start.
+const manyProblems = 20
+
+// lasting leaves out what is only on its way.
+func lasting(problems []observe.Problem) []observe.Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p observe.Problem) bool { return p.State == string(verdict.Pending) })
 }
 
 func (v *View) watched() string {

@@ -11,10 +11,7 @@ import (
 // what would be right. It does not wrap, so that programs can read it line by line.
 func Finding(s Style, f app.Finding, widest [2]int) string {
 	where, object := place(f)
-	text := f.Message
-	if f.Field != "" && !strings.Contains(text, f.Field) {
-		text = f.Field + ": " + text
-	}
+	text := fielded(f.Field, f.Message)
 	color := Red
 	if f.Warning {
 		text, color = "warning: "+text, Yellow

@@ -23,11 +23,17 @@ func Overview(s Style, o admin.Overview, now time.Time) string {
 	if len(o.Attention) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", s.Paint(Bold, "needs attention"))
 	}
-	for _, a := range o.Attention {
+	for _, a := range o.Attention[:min(len(o.Attention), manyProblems)] {
 		b.WriteString(Attention(s, a))
+	}
+	if more := len(o.Attention) - manyProblems; more > 0 {
+		fmt.Fprintf(&b, "  and %d more; 'gatehouse status KIND' lists the objects of a kind\n", more)
 	}
 	return b.String()
 }
+
+// manyProblems is how many things to look at are shown at once.
+const manyProblems = 50
 
 // Counts says how many objects are in which state, for example
 // "31 objects: 29 serving, 1 excluded, 1 rejected".
@@ -86,17 +92,13 @@ func Attention(s Style, a admin.Attention) string {
 	m := stateMarks[a.State]
 	name := strings.TrimSpace(strings.ToLower(a.Kind) + " " + a.Name)
 	fmt.Fprintf(&b, "  %s %s%s\n", s.mark(m), s.column(m.color, strings.ToLower(string(a.State)), attentionIndent-4), s.Text(name))
-	text := a.Message
-	if a.Field != "" && !strings.Contains(text, a.Field) {
-		text = a.Field + ": " + text
-	}
-	writeIndented(&b, s, text)
+	writeIndented(&b, s, fielded(a.Field, a.Message))
 	var where []string
 	if a.Where != "" {
 		where = append(where, "file "+a.Where)
 	}
 	if a.Serves != "" {
-		where = append(where, "keeps serving: "+a.Serves)
+		where = append(where, a.Serves)
 	}
 	if len(where) > 0 {
 		writeIndented(&b, s, strings.Join(where, " · "))

@@ -49,10 +49,7 @@ func worst(steps []verdict.Step) string {
 		return ""
 	}
 	message, _, _ := strings.Cut(at.Message, " → ")
-	if at.Field != "" && !strings.Contains(message, at.Field) {
-		message = at.Field + ": " + message
-	}
-	return message
+	return fielded(at.Field, message)
 }
 
 // condition is the part of a condition that people read.

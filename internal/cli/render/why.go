@@ -32,11 +32,12 @@ func Why(s Style, v verdict.Verdict) string {
 func whyStep(b *strings.Builder, s Style, step verdict.Step) {
 	text := step.Message
 	if step.Outcome != verdict.OK {
-		if step.Field != "" && !strings.Contains(text, step.Field) {
-			text = step.Field + ": " + text
-		}
+		text = fielded(step.Field, text)
 		if step.Reason != "" {
 			text += " [" + step.Reason + "]"
+		}
+		if !self(step.Stage) {
+			text = remedied(step.Reason, text)
 		}
 	}
 	if also := unmentioned(step); also != "" {
