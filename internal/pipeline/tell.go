@@ -19,6 +19,9 @@ func (l *Loop) tellLoaded() {
 		loaded.Objects += n
 	}
 	for _, a := range overview.Attention {
+		if a.State == verdict.Pending {
+			continue // no proxy can have answered yet
+		}
 		loaded.Problems = append(loaded.Problems, observe.Problem{
 			Kind: a.Kind, Name: a.Name, State: string(a.State), Field: a.Field, Message: a.Message, Where: a.Where, Serves: a.Serves,
 		})
