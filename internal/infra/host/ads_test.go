@@ -1,7 +1,11 @@
 package host
 
 import (
+	"net"
+	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -15,17 +19,26 @@ import (
 	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	envoy_matcher_v3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	envoy_type_v3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
 const testPort = 21080
 
-type resource struct {
-	name string
-	body *anypb.Any
+type resource = xdsserve.Resource
+
+// made returns a resource as Gatehouse would publish it.
+func made(name string, m proto.Message, uses ...xdsserve.Name) resource {
+	body := packed(m)
+	return resource{
+		Name: xdsserve.Name{Type: xdsserve.Type(body.GetTypeUrl()), Name: name}, Group: string(edge),
+		Body: body.GetValue(), Version: shortHash(string(body.GetValue()), 8), Uses: uses,
+	}
 }
 
 func packed(m proto.Message) *anypb.Any {
@@ -36,38 +49,39 @@ func packed(m proto.Message) *anypb.Any {
 	return body
 }
 
-// fixedADS answers the first request for a type with all its resources.
-type fixedADS struct {
-	discovery_v3.UnimplementedAggregatedDiscoveryServiceServer
-	resources []resource
+// ads is a control plane with fixed resources on a Unix socket.
+type ads struct {
+	server *xdsserve.Server
+	grpc   *grpc.Server
+	done   sync.WaitGroup
+	// sent counts the resources that were sent.
+	sent atomic.Int64
 }
 
-func (a fixedADS) DeltaAggregatedResources(stream discovery_v3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	answered := map[string]bool{}
-	for {
-		request, err := stream.Recv()
-		if err != nil {
-			return err
-		}
-		kind := request.GetTypeUrl()
-		if answered[kind] {
-			continue
-		}
-		answered[kind] = true
-		if err := stream.Send(a.answer(kind)); err != nil {
-			return err
-		}
+func serveADS(socket string, resources []resource) (*ads, error) {
+	if err := os.Remove(socket); err != nil && !os.IsNotExist(err) {
+		return nil, err
 	}
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	a := &ads{grpc: grpc.NewServer()}
+	a.server = xdsserve.New(xdsserve.Options{Observe: func(e xdsserve.Event) {
+		if e.Kind == xdsserve.Sent {
+			a.sent.Add(int64(len(e.Names)))
+		}
+	}})
+	a.server.Publish(xdsserve.Update{Set: resources})
+	discovery_v3.RegisterAggregatedDiscoveryServiceServer(a.grpc, a.server)
+	a.done.Go(func() { _ = a.grpc.Serve(listener) })
+	return a, nil
 }
 
-func (a fixedADS) answer(kind string) *discovery_v3.DeltaDiscoveryResponse {
-	response := &discovery_v3.DeltaDiscoveryResponse{TypeUrl: kind, Nonce: "1"}
-	for _, r := range a.resources {
-		if r.body.GetTypeUrl() == kind {
-			response.Resources = append(response.Resources, &discovery_v3.Resource{Name: r.name, Version: "1", Resource: r.body})
-		}
-	}
-	return response
+func (a *ads) stop() {
+	a.server.Close()
+	a.grpc.Stop()
+	a.done.Wait()
 }
 
 // httpListener answers on testPort of an address.
@@ -75,7 +89,7 @@ func httpListener(name, address string, routes []*envoy_route_v3.Route, filters 
 	return listener(name, address, routes, nil, filters)
 }
 
-func listener(name, address string, routes []*envoy_route_v3.Route, tls *envoy_core_v3.TransportSocket, filters []*envoy_hcm_v3.HttpFilter) resource {
+func listener(name, address string, routes []*envoy_route_v3.Route, tls *envoy_core_v3.TransportSocket, filters []*envoy_hcm_v3.HttpFilter, uses ...xdsserve.Name) resource {
 	router := &envoy_hcm_v3.HttpFilter{Name: "router", ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: packed(&envoy_router_v3.Router{})}}
 	manager := &envoy_hcm_v3.HttpConnectionManager{
 		StatPrefix:  name,
@@ -84,7 +98,7 @@ func listener(name, address string, routes []*envoy_route_v3.Route, tls *envoy_c
 			VirtualHosts: []*envoy_route_v3.VirtualHost{{Name: "all", Domains: []string{"*"}, Routes: routes}},
 		}},
 	}
-	return resource{name: name, body: packed(&envoy_listener_v3.Listener{
+	return made(name, &envoy_listener_v3.Listener{
 		Name:            name,
 		EnableReusePort: wrapperspb.Bool(false),
 		Address: &envoy_core_v3.Address{Address: &envoy_core_v3.Address_SocketAddress{SocketAddress: &envoy_core_v3.SocketAddress{
@@ -97,7 +111,7 @@ func listener(name, address string, routes []*envoy_route_v3.Route, tls *envoy_c
 				ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: packed(manager)},
 			}},
 		}},
-	})}
+	}, uses...)
 }
 
 // direct answers every request with a body. Its first route has a regular
@@ -138,14 +152,14 @@ func tlsListener(name, address, secret string) resource {
 	return listener(name, address, direct("hello"), &envoy_core_v3.TransportSocket{
 		Name:       "tls",
 		ConfigType: &envoy_core_v3.TransportSocket_TypedConfig{TypedConfig: packed(context)},
-	}, nil)
+	}, nil, xdsserve.Name{Type: xdsserve.Secret, Name: secret})
 }
 
 func secret(name string, chain, key []byte) resource {
 	inline := func(data []byte) *envoy_core_v3.DataSource {
 		return &envoy_core_v3.DataSource{Specifier: &envoy_core_v3.DataSource_InlineBytes{InlineBytes: data}}
 	}
-	return resource{name: name, body: packed(&envoy_tls_v3.Secret{Name: name, Type: &envoy_tls_v3.Secret_TlsCertificate{
+	return made(name, &envoy_tls_v3.Secret{Name: name, Type: &envoy_tls_v3.Secret_TlsCertificate{
 		TlsCertificate: &envoy_tls_v3.TlsCertificate{CertificateChain: inline(chain), PrivateKey: inline(key)},
-	}})}
+	}})
 }

@@ -19,6 +19,8 @@ const childVariable = "GATEHOUSE_TEST_CHILD"
 type childOptions struct {
 	Envoy, StateDir, XDSSocket string
 	KeepProxies                bool
+	// Serve has the child be the control plane too.
+	Serve []resource
 }
 
 // childMain runs one Gateway, prints the pid of its Envoy once that is ready, and
@@ -27,6 +29,11 @@ func childMain() {
 	var o childOptions
 	if err := json.Unmarshal([]byte(os.Getenv(childVariable)), &o); err != nil {
 		panic(err)
+	}
+	if len(o.Serve) > 0 {
+		if _, err := serveADS(o.XDSSocket, o.Serve); err != nil {
+			panic(err)
+		}
 	}
 	s, err := New(context.Background(), Options{
 		Envoy: o.Envoy, StateDir: o.StateDir, XDSSocket: o.XDSSocket, KeepProxies: o.KeepProxies,
@@ -45,9 +52,9 @@ func childMain() {
 }
 
 // child starts a Supervisor in a process of its own, and returns that and the pid of its Envoy.
-func (r *rig) child(t *testing.T, keep bool) (supervisor *exec.Cmd, envoy int) {
+func (r *rig) child(t *testing.T, keep bool, serve ...resource) (supervisor *exec.Cmd, envoy int) {
 	t.Helper()
-	options, err := json.Marshal(childOptions{r.options.Envoy, r.options.StateDir, r.options.XDSSocket, keep})
+	options, err := json.Marshal(childOptions{r.options.Envoy, r.options.StateDir, r.options.XDSSocket, keep, serve})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,6 @@ import (
 // ErrNotRunning: the Gateway has no Envoy at this moment.
 var ErrNotRunning = errors.New("no Envoy is running")
 
-// ErrStopped: the Supervisor has been stopped.
-var ErrStopped = errors.New("the supervisor of the proxies has stopped")
-
 // ExitError is how an Envoy ended that nobody told to end.
 type ExitError struct {
 	Gateway model.GatewayID

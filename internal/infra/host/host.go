@@ -17,14 +17,15 @@ type Options struct {
 	StateDir string
 	// XDSSocket is the Unix socket on which Gatehouse serves ADS.
 	XDSSocket string
-	// KeepProxies lets Envoys outlive this process; the next one adopts them.
+	// KeepProxies lets Envoys outlive this process; the next one adopts them. Under
+	// systemd that needs KillMode=process.
 	KeepProxies bool
 	// DrainTimeout is how long a stopping Envoy finishes requests; default 5 s.
 	DrainTimeout time.Duration
 	// Log is for what is no Event; default: nothing is logged.
 	Log *slog.Logger
 	// Observe is called for each Event from the supervisor's goroutines, in order
-	// per Gateway; it must not block.
+	// per process; it must not block.
 	Observe func(Event)
 	// Jitter returns a number in [0, 1) that spreads restarts; default random.
 	Jitter func() float64
@@ -57,7 +58,8 @@ const (
 	Adopted EventKind = "adopted"
 )
 
-// Event is a change in one proxy's life.
+// Event is a change in one proxy's life. The end of a process that was replaced
+// may be told after the start of the next: Node tells them apart.
 type Event struct {
 	Kind    EventKind
 	Gateway model.GatewayID

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
 
 const (
@@ -22,7 +23,7 @@ type keeper struct {
 	s       *Supervisor
 	gateway model.GatewayID
 	// ctx ends when the process is to end.
-	ctx     context.Context //nolint:containedctx // the keeper's life
+	ctx     context.Context
 	cancel  context.CancelFunc
 	changed chan struct{} // of size 1: wanted has changed
 	done    chan struct{}
@@ -113,6 +114,9 @@ func (k *keeper) adopt(p *process) *process {
 		k.s.release(p)
 		return nil
 	case !p.answers(k.ctx):
+		if k.ctx.Err() != nil {
+			return p
+		}
 		k.s.tellEnd(p, p.kill())
 		return nil
 	}
@@ -140,7 +144,7 @@ func (k *keeper) rest(pid int, node string, why error, pause time.Duration) {
 	k.mu.Lock()
 	k.restarts++
 	k.mu.Unlock()
-	k.s.options.Observe(Event{Kind: Exited, Gateway: k.gateway, Node: node, PID: pid, Err: why, Restart: pause, Again: true})
+	k.s.options.Observe(Event{Kind: Exited, Gateway: k.gateway, Node: node, PID: pid, Err: why, Restart: pause, Again: k.ctx.Err() == nil})
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
@@ -218,7 +222,7 @@ func (k *keeper) tend(p *process) bool {
 	done := true
 	if level := logLevel(k.settings()); level != p.level {
 		if err := p.admin.setLogLevel(ctx, level); err != nil {
-			k.s.options.Log.WarnContext(ctx, "cannot set the log level of Envoy", "gateway", k.gateway, "level", level, "error", err)
+			k.s.options.Log.WarnContext(ctx, "cannot set the log level of Envoy", observe.KeyGateway, k.gateway, observe.KeyValue, level, observe.KeyError, err)
 			done = false
 		} else {
 			p.level = level
@@ -261,6 +265,6 @@ func (k *keeper) finish(p *process) {
 		return
 	}
 	if err := os.RemoveAll(string(k.s.launcher.dir(k.gateway))); err != nil {
-		k.s.options.Log.Warn("cannot remove the folder of a Gateway that is gone", "gateway", k.gateway, "error", err)
+		k.s.options.Log.Warn("cannot remove the folder of a Gateway that is gone", observe.KeyGateway, k.gateway, observe.KeyError, err)
 	}
 }

@@ -56,9 +56,16 @@ func newLauncher(o Options, proxies, sockets string) (launcher, error) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return launcher{}, fmt.Errorf("read the limit of open files: %w", err)
 	}
+	xds, err := filepath.Abs(o.XDSSocket)
+	if err == nil {
+		err = checkSocket(xds)
+	}
+	if err != nil {
+		return launcher{}, fmt.Errorf("xDS socket: %w", err)
+	}
 	files := min(limit.Max, 1<<20)
 	return launcher{
-		envoy: o.Envoy, proxies: proxies, sockets: sockets, xdsSocket: o.XDSSocket, keep: o.KeepProxies, boot: boot,
+		envoy: o.Envoy, proxies: proxies, sockets: sockets, xdsSocket: xds, keep: o.KeepProxies, boot: boot,
 		binary: fmt.Sprintf("%s %d %d", o.Envoy, info.Size(), info.ModTime().UnixNano()),
 		files:  files,
 		// Each proxied connection takes two files.
@@ -192,7 +199,7 @@ func (l launcher) start(p *process, s model.Settings, now time.Time) error {
 func (l launcher) register(p *process) error {
 	ticks, err := startTicks(p.PID)
 	if err != nil {
-		return nil //nolint:nilerr // it has ended already: its keeper will see that and say why
+		return nil // it has ended already: its keeper will see that and say why
 	}
 	p.BootID, p.StartTicks = l.boot, ticks
 	limit := unix.Rlimit{Cur: l.files, Max: l.files}

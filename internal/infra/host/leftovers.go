@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
 
 // takeOver looks for what an earlier Supervisor left. Processes that may be
@@ -19,7 +20,7 @@ func (s *Supervisor) takeOver() {
 		p, err := s.launcher.find(dir)
 		switch {
 		case err != nil:
-			s.options.Log.Warn("cannot clean up after an earlier Envoy", "folder", string(dir), "error", err)
+			s.options.Log.Warn("cannot clean up after an earlier Envoy", observe.KeyPath, string(dir), observe.KeyError, err)
 		case p == nil:
 		case s.options.KeepProxies && !p.Ending && s.found[p.Gateway] == nil:
 			s.found[p.Gateway] = p
@@ -42,7 +43,7 @@ func (l launcher) starts() []start {
 
 // folders returns the paths of the folders in a folder, in order of name.
 func folders(dir string) []string {
-	entries, _ := os.ReadDir(dir) //nolint:errcheck // what cannot be read has nothing to take over
+	entries, _ := os.ReadDir(dir) // what cannot be read has nothing to take over
 	var paths []string
 	for _, e := range entries {
 		if e.IsDir() {

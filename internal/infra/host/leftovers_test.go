@@ -30,11 +30,13 @@ func TestNoOrphanWhenGatehouseIsKilled(t *testing.T) {
 func TestKeptEnvoyServesWhileGatehouseIsKilledAndIsAdopted(t *testing.T) {
 	r := newRig(t)
 	r.options.KeepProxies = true
-	supervisor, envoy := r.child(t, true)
+	r.ads.stop()
+	supervisor, envoy := r.child(t, true, r.resources...)
 	load := r.traffic(t)
 	load.reach(t, 50)
 	kill(t, supervisor)
 	load.reach(t, 100)
+	again := r.serve(t)
 	s := r.start(t, gateway(edge))
 	if e := r.events.next(t, Adopted); e.PID != envoy {
 		t.Errorf("event %+v, want the adoption of %d", e, envoy)
@@ -45,10 +47,17 @@ func TestKeptEnvoyServesWhileGatehouseIsKilledAndIsAdopted(t *testing.T) {
 	if p := s.Proxies(); len(p) != 1 || !p[0].Adopted || p[0].PID != envoy {
 		t.Errorf("proxies %+v", p)
 	}
+	eventually(t, "it is connected and has what it should have", func() bool {
+		ledger := again.server.Ledger(string(edge))
+		return len(ledger) == 1 && ledger[0].Seq == 1 && ledger[0].Behind == 0
+	})
+	if sent := again.sent.Load(); sent != 0 {
+		t.Errorf("%d resources were sent to a proxy that has them", sent)
+	}
 	load.reach(t, 150)
-	requests, failures := load.stop()
-	if len(failures) > 0 {
-		t.Errorf("%d of %d requests failed: %v", len(failures), requests, failures)
+	requests, failed, first := load.stop()
+	if failed > 0 {
+		t.Errorf("%d of %d requests failed: %v", failed, requests, first)
 	}
 	t.Logf("%d requests, none failed", requests)
 
@@ -79,8 +88,8 @@ func TestKeptThroughStop(t *testing.T) {
 	r.events.next(t, Adopted)
 	r.events.next(t, Ready)
 	load.reach(t, 40)
-	if requests, failures := load.stop(); len(failures) > 0 {
-		t.Errorf("%d of %d requests failed: %v", len(failures), requests, failures)
+	if requests, failed, first := load.stop(); failed > 0 {
+		t.Errorf("%d of %d requests failed: %v", failed, requests, first)
 	}
 	second.Ensure(nil)
 	if e := r.events.next(t, Exited); e.PID != envoy || e.Err != nil {

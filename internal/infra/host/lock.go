@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func lockState(ctx context.Context, stateDir string) (*stateLock, error) {
 		return nil, fmt.Errorf("state directory %q: %w", stateDir, err)
 	}
 	if err := lockFile(ctx, file); err != nil {
-		holder, _ := os.ReadFile(path) //nolint:errcheck // it only makes the message better
+		holder, _ := os.ReadFile(path) // it only makes the message better
 		file.Close()
 		return nil, fmt.Errorf("state directory %q is in use by process %s: stop that one, or name another directory with --state-dir (%w)", stateDir, strings.TrimSpace(string(holder)), err)
 	}
@@ -43,7 +44,7 @@ func lockFile(ctx context.Context, file *os.File) error {
 	defer cancel()
 	for {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err != unix.EWOULDBLOCK {
+		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return err
 		}
 		timer := time.NewTimer(lockPoll)

@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +10,7 @@ import (
 // newPidfd wraps a process descriptor so that the runtime's poller waits for it.
 func newPidfd(fd int) (*os.File, error) {
 	if fd < 0 {
-		return nil, fmt.Errorf("the kernel has no process descriptors: Linux 5.4 or newer is needed")
+		return nil, errors.New("the kernel has no process descriptors: Linux 5.4 or newer is needed")
 	}
 	if err := unix.SetNonblock(fd, true); err != nil {
 		unix.Close(fd)
@@ -58,7 +57,7 @@ func signal(pidfd *os.File, sig unix.Signal) error {
 	}
 	var failed error
 	err = conn.Control(func(fd uintptr) { failed = unix.PidfdSendSignal(int(fd), sig, nil, 0) })
-	if errors.Is(err, os.ErrClosed) || failed == unix.ESRCH {
+	if errors.Is(err, os.ErrClosed) || errors.Is(failed, unix.ESRCH) {
 		return nil
 	}
 	return errors.Join(err, failed)
@@ -68,7 +67,7 @@ func signal(pidfd *os.File, sig unix.Signal) error {
 func reap(pid int) (status unix.WaitStatus, ok bool) {
 	for {
 		got, err := unix.Wait4(pid, &status, 0, nil)
-		if err != unix.EINTR {
+		if !errors.Is(err, unix.EINTR) {
 			return status, err == nil && got == pid
 		}
 	}

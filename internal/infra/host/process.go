@@ -81,7 +81,7 @@ func (p *process) leave() {
 func (p *process) end(ctx context.Context, drain time.Duration) error {
 	p.told.Store(true)
 	p.drain(ctx, drain)
-	if p.signal(unix.SIGTERM) == nil && p.gone(ctx, termTimeout) {
+	if p.signal(unix.SIGTERM) == nil && p.gone(ctx.Done(), termTimeout) {
 		return nil
 	}
 	return p.kill()
@@ -92,7 +92,7 @@ func (p *process) kill() error {
 	if err := p.signal(unix.SIGKILL); err != nil {
 		return err
 	}
-	if !p.gone(context.Background(), killTimeout) {
+	if !p.gone(nil, killTimeout) {
 		p.leave()
 		return errors.New("it does not end after SIGKILL")
 	}
@@ -101,16 +101,17 @@ func (p *process) kill() error {
 
 func (p *process) signal(sig unix.Signal) error { return signal(p.pidfd, sig) }
 
-// gone waits for the end of the process.
-func (p *process) gone(ctx context.Context, timeout time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+// gone waits for the end of the process: for so long, and until hurry is closed.
+func (p *process) gone(hurry <-chan struct{}, timeout time.Duration) bool {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
 	select {
 	case <-p.exited:
 		return true
-	case <-ctx.Done():
-		return false
+	case <-hurry:
+	case <-timer.C:
 	}
+	return false
 }
 
 // stopListening frees the ports of the process.

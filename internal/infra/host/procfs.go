@@ -45,7 +45,7 @@ func bootID() (string, error) {
 
 // pidsWith returns the processes that have an argument.
 func pidsWith(argument string) []int {
-	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") //nolint:errcheck // only a bad pattern is an error
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // only a bad pattern is an error
 	var pids []int
 	for _, path := range paths {
 		line, err := os.ReadFile(path)

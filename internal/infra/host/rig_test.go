@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,10 +13,8 @@ import (
 	"testing"
 	"time"
 
-	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
-	"google.golang.org/grpc"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 )
@@ -40,8 +37,10 @@ type rig struct {
 	options Options
 	// address is where the proxies listen: a loopback address of this rig's own,
 	// so that the port is the same for every process and free.
-	address string
-	events  *eventLog
+	address   string
+	resources []resource
+	ads       *ads
+	events    *eventLog
 }
 
 func newRig(t *testing.T) *rig {
@@ -74,7 +73,13 @@ func newRigWith(t *testing.T, resources func(address string) []resource) *rig {
 		Envoy: envoyBinary(t), StateDir: state, XDSSocket: filepath.Join(sockets, "xds.sock"),
 		Observe: r.events.add, Jitter: func() float64 { return 0 },
 	}
-	serveADS(t, r.options.XDSSocket, resources(r.address))
+	t.Cleanup(func() {
+		if err := RemoveSocketDir(sockets); err != nil {
+			t.Error(err)
+		}
+	})
+	r.resources = resources(r.address)
+	r.ads = r.serve(t)
 	return r
 }
 
@@ -87,24 +92,15 @@ func envoyBinary(t *testing.T) string {
 	return path
 }
 
-// serveADS serves on a socket until the test ends.
-func serveADS(t *testing.T, socket string, resources []resource) {
+// serve starts the control plane; it ends with the test at the latest.
+func (r *rig) serve(t *testing.T) *ads {
 	t.Helper()
-	listener, err := net.Listen("unix", socket)
+	a, err := serveADS(r.options.XDSSocket, r.resources)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
-	discovery_v3.RegisterAggregatedDiscoveryServiceServer(server, fixedADS{resources: resources})
-	var done sync.WaitGroup
-	done.Go(func() { _ = server.Serve(listener) })
-	t.Cleanup(func() {
-		server.Stop()
-		done.Wait()
-		if err := RemoveSocketDir(filepath.Dir(socket)); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(a.stop)
+	return a
 }
 
 // start returns a Supervisor that is stopped, without draining, when the test ends.
@@ -115,7 +111,7 @@ func (r *rig) start(t *testing.T, gateways ...model.Gateway) *Supervisor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		s.Ensure(nil) // a kept process would outlive the test
+		s.Ensure(nil) // not even a kept process outlives the test
 		stopNow(t, s)
 	})
 	s.Ensure(gateways)
@@ -259,12 +255,13 @@ func (r *rig) mustGet(t *testing.T) string {
 	return body
 }
 
-// traffic sends requests, one after the other, until it is stopped.
+// traffic sends requests, one after the other and at most two a millisecond, until it is stopped.
 type traffic struct {
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 	requests atomic.Int64
-	failures []error
+	failed   atomic.Int64
+	first    error // of the failures
 }
 
 func (r *rig) traffic(t *testing.T) *traffic {
@@ -274,14 +271,16 @@ func (r *rig) traffic(t *testing.T) *traffic {
 	kept := &http.Client{Transport: &http.Transport{}}
 	f.done.Go(func() {
 		defer kept.CloseIdleConnections()
-		for ctx.Err() == nil {
+		pace := time.NewTicker(time.Millisecond)
+		defer pace.Stop()
+		for ; ctx.Err() == nil; <-pace.C {
 			_, err := getWith(ctx, kept, r.url())
 			if err == nil {
 				_, err = get(ctx, r.url())
 			}
 			f.requests.Add(2)
-			if err != nil && ctx.Err() == nil {
-				f.failures = append(f.failures, err)
+			if err != nil && ctx.Err() == nil && f.failed.Add(1) == 1 {
+				f.first = err
 			}
 		}
 	})
@@ -289,10 +288,10 @@ func (r *rig) traffic(t *testing.T) *traffic {
 	return f
 }
 
-func (f *traffic) stop() (requests int, failures []error) {
+func (f *traffic) stop() (requests, failed int64, first error) {
 	f.cancel()
 	f.done.Wait()
-	return int(f.requests.Load()), f.failures
+	return f.requests.Load(), f.failed.Load(), f.first
 }
 
 // reach waits until so many requests were sent.

@@ -71,5 +71,5 @@ func checkSocket(path string) error {
 	if len(path) <= maxSocketPath {
 		return nil
 	}
-	return fmt.Errorf("socket %q: its path has %d bytes, at most %d are possible: name a shorter state directory with --state-dir", path, len(path), maxSocketPath)
+	return fmt.Errorf("%q: its path has %d bytes, at most %d are possible: name a shorter state directory with --state-dir", path, len(path), maxSocketPath)
 }

@@ -63,6 +63,9 @@ func (s *spawner) start(argv []string, env []string, out, err *os.File, keep boo
 	if failed != nil {
 		return 0, nil, failed
 	}
-	pidfd, failed = newPidfd(fd)
+	if pidfd, failed = newPidfd(fd); failed != nil {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // not reaped yet, so it cannot be another
+		reap(pid)
+	}
 	return pid, pidfd, failed
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
 
 // Supervisor runs the proxies.
@@ -19,7 +20,7 @@ type Supervisor struct {
 	launcher launcher
 	lock     *stateLock
 	// hard ends when nothing is drained or waited for any more.
-	hard context.Context //nolint:containedctx // the life of what runs in the background
+	hard context.Context
 	kill context.CancelFunc
 	// background ends processes that no keeper owns.
 	background sync.WaitGroup
@@ -37,12 +38,10 @@ type Supervisor struct {
 
 // New returns a Supervisor without proxies. Those that an earlier process left
 // in StateDir wait to be adopted by the first Ensure if KeepProxies is set; else
-// they stop listening before New returns, drain and end. ctx bounds New only.
+// they stop listening before New returns, drain and end. ctx bounds the wait for
+// a predecessor that still holds the directory.
 func New(ctx context.Context, o Options) (*Supervisor, error) {
 	o = o.withDefaults()
-	if err := checkSocket(o.XDSSocket); err != nil {
-		return nil, fmt.Errorf("xDS %w", err)
-	}
 	proxies, err := filepath.Abs(filepath.Join(o.StateDir, "proxies"))
 	if err != nil {
 		return nil, fmt.Errorf("state directory %q: %w", o.StateDir, err)
@@ -134,7 +133,7 @@ func (s *Supervisor) dropUnclaimed() {
 		go k.run(s.found[id])
 	}
 	if err := s.launcher.prune(s.keepers); err != nil {
-		s.options.Log.Warn("cannot remove folders of Gateways that are gone", "error", err)
+		s.options.Log.Warn("cannot remove folders of Gateways that are gone", observe.KeyError, err)
 	}
 	s.found = nil
 }
@@ -159,7 +158,7 @@ func (l launcher) prune(keepers map[model.GatewayID]*keeper) error {
 func (s *Supervisor) release(p *process) {
 	p.Ending = true
 	if err := p.dir.write(p.record); err != nil {
-		s.options.Log.Warn("cannot mark Envoy as ending", "gateway", p.Gateway, "pid", p.PID, "error", err)
+		s.options.Log.Warn("cannot mark Envoy as ending", observe.KeyGateway, p.Gateway, observe.KeyPID, p.PID, observe.KeyError, err)
 	}
 	if p.stopListening(s.hard) != nil {
 		s.tellEnd(p, p.kill())

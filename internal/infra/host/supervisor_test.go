@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
 func TestServesAGateway(t *testing.T) {
@@ -22,8 +24,8 @@ func TestServesAGateway(t *testing.T) {
 	if started.PID != ready.PID || started.Node != ready.Node || !strings.HasPrefix(started.Node, "shop/edge/") {
 		t.Errorf("started %+v, ready %+v", started, ready)
 	}
-	if body := r.mustGet(t); body != "hello" {
-		t.Errorf("answer %q", body)
+	if body := r.mustGet(t); body != "hello" || r.ads.sent.Load() != 1 {
+		t.Errorf("answer %q after %d resources", body, r.ads.sent.Load())
 	}
 	listeners, err := s.Listeners(t.Context(), edge)
 	if err != nil || listeners.Warming != 0 || listeners.Active["web"] != r.address+":21080" || len(listeners.Active) != 1 {
@@ -89,11 +91,29 @@ func TestKilledEnvoyIsBackAtOnce(t *testing.T) {
 		t.Errorf("first %+v, second %+v", first, second)
 	}
 	r.mustGet(t)
-	if requests, failures := load.stop(); requests == 0 || len(failures) == 0 {
-		t.Errorf("%d requests, %d failures: the load did not see the end of the first", requests, len(failures))
+	if requests, failed, _ := load.stop(); failed == 0 {
+		t.Errorf("%d requests, none failed: the load did not see the end of the first", requests)
 	}
 	if p := s.Proxies(); len(p) != 1 || p[0].Restarts != 1 {
 		t.Errorf("proxies %+v, want one restart", p)
+	}
+}
+
+// TestChangedListenerLosesNothing: the drain flags ask connections of a changed
+// filter chain to close, and cut none.
+func TestChangedListenerLosesNothing(t *testing.T) {
+	r := newRig(t)
+	r.start(t, gateway(edge))
+	r.events.next(t, Ready)
+	load := r.traffic(t)
+	for i := range 10 {
+		body := fmt.Sprintf("version %d", i)
+		r.ads.server.Publish(xdsserve.Update{Set: []resource{httpListener("web", r.address, direct(body))}})
+		eventually(t, body+" is served", func() bool { return r.mustGet(t) == body })
+		load.reach(t, load.requests.Load()+20)
+	}
+	if requests, failed, first := load.stop(); failed > 0 {
+		t.Errorf("%d of %d requests failed: %v", failed, requests, first)
 	}
 }
 
@@ -135,7 +155,7 @@ func TestStopWithoutTimeEndsAtOnce(t *testing.T) {
 	}()
 	began := time.Now()
 	stopNow(t, s)
-	if took := time.Since(began); alive(pid) || took > time.Second {
+	if took := time.Since(began); alive(pid) || took >= r.options.withDefaults().DrainTimeout {
 		t.Errorf("the stop took %s, envoy alive: %t", took, alive(pid))
 	}
 	if err := <-answer; err == nil {
@@ -164,8 +184,10 @@ func TestSettingsReachTheProxy(t *testing.T) {
 	}
 
 	g.Settings.Concurrency = 2
+	began := time.Now()
 	s.Ensure([]model.Gateway{g})
 	second := r.events.next(t, Ready)
+	t.Logf("replaced in %s", time.Since(began).Round(time.Millisecond))
 	stats, err := p.admin.stats(t.Context(), "^server.concurrency$")
 	if err == nil {
 		t.Errorf("the first process still answers: %v", stats)
