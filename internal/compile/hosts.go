@@ -60,7 +60,7 @@ func (b *build) host(c *derive.Ctx, bucket string) (host, bool) {
 		candidates = append(candidates, candidatesOf(&all[i], &r)...)
 	}
 	slices.SortFunc(candidates, candidate.compare)
-	return arrange(all, candidates)
+	return arrange(all, candidates), true
 }
 
 func candidatesOf(p *place, r *rules) []candidate {
@@ -87,8 +87,8 @@ func (a candidate) compare(b candidate) int {
 }
 
 // arrange drops every match that an equal one goes before, and shares the rest
-// among the routes. A host where nothing is left is none.
-func arrange(all []place, candidates []candidate) (host, bool) {
+// among the routes.
+func arrange(all []place, candidates []candidate) host {
 	section := all[0].Section
 	out := host{Virtual: model.VirtualHost{
 		Table: all[0].table(), Gateway: section.Gateway, Domain: all[0].Meeting.Domain,
@@ -113,7 +113,7 @@ func arrange(all []place, candidates []candidate) (host, bool) {
 		s.settle()
 		out.Shares = append(out.Shares, *s)
 	}
-	return out, true
+	return out
 }
 
 // take records what a match that is served rests on.

@@ -75,7 +75,9 @@ func (b *build) table(c *derive.Ctx, id string) (model.RouteTable, bool) {
 		hosts[domain] = empty
 	}
 	for _, item := range derive.All(c, b.hostsByTable, id) {
-		hosts[item.Value.Virtual.Domain] = item.Value.Virtual
+		if with := item.Value.Virtual; len(with.Routes) > 0 {
+			hosts[with.Domain] = with
+		}
 	}
 	out := model.RouteTable{ID: spec.ID, Gateway: spec.Gateway}
 	for _, h := range sortedMap(hosts) {
