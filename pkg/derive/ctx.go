@@ -23,11 +23,11 @@ type Ctx struct {
 func (c *Ctx) record(of *node, r read) *state {
 	switch {
 	case c.run == nil:
-		panic(misusef("%q %q reads after its function has returned", c.node.name, c.key))
+		panic(misuse("%q %q reads after its function has returned", c.node.name, c.key))
 	case of == nil || of.graph != c.node.graph:
-		panic(misusef("%q reads a collection of another graph", c.node.name))
+		panic(misuse("%q reads a collection of another graph", c.node.name))
 	case of.id >= c.node.id:
-		panic(misusef("%q reads %q, which is defined later: define it first", c.node.name, of.name))
+		panic(misuse("%q reads %q, which is defined later: define it first", c.node.name, of.name))
 	}
 	r.target = uint16(of.stored().id)
 	c.reads = append(c.reads, r)

@@ -1,6 +1,10 @@
 package derive
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
 
 // Delta is what changed in the collections of a Graph from one State to another.
 type Delta struct {
@@ -22,6 +26,29 @@ type change struct {
 	had, has bool
 }
 
+// Between returns what differs from one State of g to another, whichever came
+// first, at the cost of the differences.
+func (g *Graph) Between(from, to State) Delta {
+	d := Delta{graph: g, changes: make([][]change, len(g.nodes))}
+	g.inputChanges(from.View(), to.View(), d.changes)
+	for _, n := range g.nodes {
+		if n.kind == inputNode || n.kind == projectNode {
+			continue
+		}
+		for c := range store.DiffMaps(from.values(n), to.values(n), n.equal) {
+			d.changes[n.id] = append(d.changes[n.id], change{c.Key, c.Old, c.New, c.Had, c.Has})
+		}
+	}
+	return d
+}
+
+func (s State) values(n *node) store.Map[string, any] {
+	if !s.covers(n) {
+		return store.Map[string, any]{}
+	}
+	return s.s.all(n)
+}
+
 // Changes yields what changed in one collection, in key order.
 func Changes[V any](d Delta, of Collection[V]) iter.Seq[Change[V]] {
 	return func(yield func(Change[V]) bool) {
@@ -29,7 +56,7 @@ func Changes[V any](d Delta, of Collection[V]) iter.Seq[Change[V]] {
 			return
 		}
 		if d.graph != of.node.graph {
-			panic(misusef("%q is read from a delta of another graph", of.node.name))
+			panic(misuse("%q is read from a delta of another graph", of.node.name))
 		}
 		for _, c := range d.changes[of.node.stored().id] {
 			if !yield(typed[V](of.node, c)) {

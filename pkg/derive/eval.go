@@ -26,11 +26,11 @@ type Work struct {
 // Eval evaluates g over view, starting from any earlier State of g.
 func (g *Graph) Eval(from State, view store.View) Result {
 	if from.s != nil && from.s.graph != g {
-		panic(misusef("Eval starts from a state of another graph"))
+		panic(misuse("Eval starts from a state of another graph"))
 	}
 	g.sealed.Store(true)
 	e := newEvaluation(g, from, view)
-	e.readView(from.View(), view)
+	g.inputChanges(from.View(), view, e.changes)
 	for _, n := range g.nodes {
 		e.evaluate(n)
 	}
@@ -74,6 +74,10 @@ func newEvaluation(g *Graph, from State, view store.View) *evaluation {
 
 func (e *evaluation) evaluate(n *node) {
 	switch n.kind {
+	case inputNode:
+		e.evaluateInput(n)
+	case projectNode: // has the changes of its source, and no readers of its own
+		return
 	case mapNode:
 		e.evaluateMap(n)
 	case expandNode:

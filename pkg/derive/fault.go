@@ -12,17 +12,16 @@ type Fault struct {
 	Stack     []byte
 }
 
-// Error makes a Fault an error of one line.
-func (f Fault) Error() string { return fmt.Sprintf("%s %q panicked: %v", f.Node, f.Key, f.Panic) }
+func (f Fault) String() string { return fmt.Sprintf("%s %q panicked: %v", f.Node, f.Key, f.Panic) }
 
-// misuse is a programming error in how a Graph is built or read. It is a panic
-// that no Fault covers.
-type misuse string
+// misuseError is a programming error in how a Graph is built or read. It is a
+// panic that no Fault covers.
+type misuseError string
 
-func (m misuse) Error() string { return string(m) }
+func (m misuseError) Error() string { return string(m) }
 
-func misusef(format string, args ...any) misuse {
-	return misuse("derive: " + fmt.Sprintf(format, args...))
+func misuse(format string, args ...any) misuseError {
+	return misuseError("derive: " + fmt.Sprintf(format, args...))
 }
 
 // protect turns a panic of f into a Fault.
@@ -30,7 +29,7 @@ func protect(n *node, key string, f func()) (fault *Fault) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
-		case misuse:
+		case misuseError:
 			panic(cause)
 		default:
 			fault = &Fault{n.name, key, cause, debug.Stack()}

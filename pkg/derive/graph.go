@@ -65,16 +65,16 @@ type node struct {
 func (g *Graph) add(n *node) *node {
 	switch {
 	case g.sealed.Load():
-		panic(misusef("%q is defined after the graph was evaluated", n.name))
+		panic(misuse("%q is defined after the graph was evaluated", n.name))
 	case n.kind != inputNode && n.src == nil:
-		panic(misusef("%q has a zero handle as its source", n.name))
+		panic(misuse("%q has a zero handle as its source", n.name))
 	case n.src != nil && n.src.graph != g:
-		panic(misusef("%q has a source of another graph", n.name))
+		panic(misuse("%q has a source of another graph", n.name))
 	case n.kind != inputNode && g.names[n.name]:
-		panic(misusef("%q is defined twice", n.name))
+		panic(misuse("%q is defined twice", n.name))
 	}
 	if len(g.nodes) > math.MaxUint16 {
-		panic(misusef("%q is one collection too many", n.name))
+		panic(misuse("%q is one collection too many", n.name))
 	}
 	n.graph, n.id = g, len(g.nodes)
 	g.nodes = append(g.nodes, n)

@@ -38,16 +38,23 @@ func meta(v any) any {
 	return v
 }
 
-// readView turns the differences of two Views into changes of the inputs.
-func (e *evaluation) readView(from, to store.View) {
+// inputChanges puts the differences of two Views into changes, by node id.
+func (g *Graph) inputChanges(from, to store.View, changes [][]change) {
 	for d := range store.Diff(from, to) {
-		for _, n := range e.next.graph.inputs[d.Collection] {
-			if d.New != nil {
-				if err := n.check(d.New); err != nil {
-					panic(misusef("input %s %v", d.Key, err))
-				}
-			}
-			e.changes[n.id] = append(e.changes[n.id], change{d.Name, d.Old, d.New, d.Old != nil, d.New != nil})
+		for _, n := range g.inputs[d.Collection] {
+			changes[n.id] = append(changes[n.id], change{d.Name, d.Old, d.New, d.Old != nil, d.New != nil})
+		}
+	}
+}
+
+// evaluateInput checks that what came into an input can be read as it will be.
+func (e *evaluation) evaluateInput(n *node) {
+	for _, c := range e.changes[n.id] {
+		if !c.has {
+			continue
+		}
+		if err := n.check(c.new); err != nil {
+			panic(misuse("input %s %q %v", n.name, c.key, err))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package derive_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,16 +99,20 @@ func fillSecrets(view store.View) store.View {
 func checkResult(t *rapid.T, l laws, from version, view store.View, result derive.Result) version {
 	scratch := l.graph.Eval(derive.State{}, view)
 	made := version{result.State, l.outputs(result.State), derive.RecordedReads(result.State)}
-	requireSame(t, "not what plain maps give", expectedOutputs(view), made.shows)
+	oracle := newOracle(view)
+	requireSame(t, "not what plain maps give", oracle.expected, made.shows)
+	requireSame(t, "functions ran", runs(newOracle(from.state.View()), oracle), result.Work.Functions)
 	requireSame(t, "evaluated from nothing it differs", l.outputs(scratch.State), made.shows)
 	requireSame(t, "evaluated from nothing it reads otherwise", derive.RecordedReads(scratch.State), made.reads)
 	if err := derive.SameEdges(result.State); err != nil {
 		t.Fatal(err)
 	}
-	requireSame(t, "delta applied to the old outputs", made.shows["last"], l.applied(t, result.Delta, from)["last"])
-	for of, applied := range l.applied(t, result.Delta, from) {
-		requireSame(t, "delta applied to the old outputs of "+of, made.shows[of], applied)
+	for _, delta := range []derive.Delta{result.Delta, l.graph.Between(from.state, result.State)} {
+		for of, applied := range l.applied(t, delta, from) {
+			requireSame(t, "delta applied to the old outputs of "+of, made.shows[of], applied)
+		}
 	}
+	requireSame(t, "the other delta", l.changed(result.Delta), l.changed(l.graph.Between(from.state, result.State)))
 	if again := l.graph.Eval(result.State, view); len(again.Work.Functions) > 0 {
 		t.Fatalf("evaluated again without a change, functions ran: %v", again.Work.Functions)
 	}
@@ -127,6 +132,19 @@ func (l *laws) applied(t *rapid.T, d derive.Delta, from version) outputs {
 		"lengths":  apply(t, d, l.lengths, from.shows["lengths"]),
 		"last":     apply(t, d, l.last, from.shows["last"]),
 	}
+}
+
+// changed prints a delta.
+func (l *laws) changed(d derive.Delta) []string {
+	return slices.Concat(changes(d, l.svcs), changes(d, l.doubled), changes(d, l.resolved), changes(d, l.parts),
+		changes(d, l.answers), changes(d, l.sums), changes(d, l.counts), changes(d, l.lengths), changes(d, l.last))
+}
+
+func changes[V any](d derive.Delta, of derive.Collection[V]) (lines []string) {
+	for c := range derive.Changes(d, of) {
+		lines = append(lines, fmt.Sprintf("%+v", c))
+	}
+	return lines
 }
 
 func apply[V any](t *rapid.T, d derive.Delta, of derive.Collection[V], old map[string]string) map[string]string {

@@ -18,10 +18,7 @@ func (s State) View() store.View {
 // Lookup returns a value of a State.
 func Lookup[V any](s State, in Collection[V], key string) (V, bool) {
 	var none V
-	if !s.covers(in.node) {
-		return none, false
-	}
-	stored, ok := s.s.all(in.node).Get(key)
+	stored, ok := s.values(in.node).Get(key)
 	if !ok {
 		return none, false
 	}
@@ -37,10 +34,7 @@ func Items[V any](s State, in Collection[V]) iter.Seq2[string, V] {
 // ItemsWithPrefix yields the values of a State whose key starts with prefix, in key order.
 func ItemsWithPrefix[V any](s State, in Collection[V], prefix string) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
-		if !s.covers(in.node) {
-			return
-		}
-		for key, stored := range s.s.all(in.node).Prefix(prefix) {
+		for key, stored := range s.values(in.node).Prefix(prefix) {
 			if v, ok := in.node.tryShown(key, stored); ok && !yield(key, as[V](v)) {
 				return
 			}
@@ -112,11 +106,11 @@ func (s State) tables() []table {
 func (s State) covers(n *node) bool {
 	switch {
 	case n == nil:
-		panic(misusef("a zero handle is read"))
+		panic(misuse("a zero handle is read"))
 	case s.s == nil:
 		return false
 	case s.s.graph != n.graph:
-		panic(misusef("%q is read from a state of another graph", n.name))
+		panic(misuse("%q is read from a state of another graph", n.name))
 	default:
 		return true
 	}

@@ -21,19 +21,35 @@ type oracle struct {
 	tagged   map[string]map[string]*doc
 	byPart   map[string]map[string]string
 	expected outputs
-	wants    map[string]string
+	// saw is, by node and key, all that a function saw: its source, and the answers to its reads.
+	saw map[string]map[string]string
 }
 
-func expectedOutputs(view store.View) outputs {
-	o := oracle{
+func newOracle(view store.View) *oracle {
+	o := &oracle{
 		docs: inView[*doc](view, "doc"), svcs: inView[int](view, "svc"), secrets: inView[*store.OnDemand](view, "secret"),
 		doubled: map[string]int{}, parts: map[string]string{},
 		tagged: map[string]map[string]*doc{}, byPart: map[string]map[string]string{},
 		expected: outputs{"faults": {}, "wants": {}, "secret": {}},
+		saw:      map[string]map[string]string{},
 	}
 	o.inputs()
 	o.derived()
-	return o.expected
+	return o
+}
+
+// runs returns how often the function of each node must run when the old View
+// becomes the new one: for each key whose source or answers are not the same.
+func runs(from, to *oracle) map[string]int {
+	counts := map[string]int{}
+	for node, keys := range to.saw {
+		for key, saw := range keys {
+			if before, had := from.saw[node][key]; !had || before != saw {
+				counts[node]++
+			}
+		}
+	}
+	return counts
 }
 
 func inView[V any](view store.View, collection string) map[string]V {
@@ -55,23 +71,25 @@ func (o *oracle) inputs() {
 }
 
 func (o *oracle) derived() {
-	w := o.world()
-	o.expected["resolved"] = printed(compute(o, "resolved", o.docs, func(key string) (string, bool) {
+	o.expected["resolved"] = printed(compute(o, "resolved", pointers(o.docs), func(w world, key string) (string, bool) {
 		return resolve(w, key, o.docs[key])
 	}))
-	o.expandAndGroup(w)
-	o.expected["answers"] = printed(compute(o, "answers", o.svcs, func(key string) (string, bool) {
+	o.expandAndGroup()
+	o.expected["answers"] = printed(compute(o, "answers", printed(o.svcs), func(w world, key string) (string, bool) {
 		return ask(w, key, o.svcs[key])
 	}))
-	sums := compute(o, "sums", o.tagged, func(tag string) (string, bool) { return sum(w, tag) })
-	o.expected["sums"] = printed(sums)
-	o.expected["counts"] = printed(compute(o, "counts", o.byPart, func(b string) (int, bool) { return countParts(w, b) }))
-	o.expected["lengths"] = printed(compute(o, "", sums, func(key string) (int, bool) { return len(sums[key]), true }))
-	o.expected["last"] = printed(compute(o, "last", sums, func(key string) (string, bool) { return last(w, key, len(sums[key])) }))
+	sums := compute(o, "sums", existing(o.tagged), sum)
+	o.expected["sums"] = sums
+	o.expected["counts"] = printed(compute(o, "counts", existing(o.byPart), countParts))
+	o.expected["lengths"] = map[string]string{}
+	for key, v := range sums {
+		o.expected["lengths"][key] = fmt.Sprint(len(v))
+	}
+	o.expected["last"] = compute(o, "last", sums, func(w world, key string) (string, bool) { return last(w, key, len(sums[key])) })
 }
 
-func (o *oracle) expandAndGroup(w world) {
-	expanded := compute(o, "parts", o.docs, func(key string) ([]derive.Item[string], bool) {
+func (o *oracle) expandAndGroup() {
+	expanded := compute(o, "parts", pointers(o.docs), func(w world, key string) ([]derive.Item[string], bool) {
 		return expand(w, key, o.docs[key]), true
 	})
 	sources := slices.SortedFunc(maps.Keys(expanded), func(a, b string) int { return len(b) - len(a) })
@@ -80,30 +98,55 @@ func (o *oracle) expandAndGroup(w world) {
 			o.parts[derive.JoinKey(source, item.Key)] = item.Value
 		}
 	}
-	for key, names := range compute(o, "tagged", o.docs, func(key string) ([]string, bool) { return tags(key, o.docs[key]), true }) {
+	tagged := compute(o, "tagged", pointers(o.docs), func(_ world, key string) ([]string, bool) { return tags(key, o.docs[key]), true })
+	for key, names := range tagged {
 		put(o.tagged, names, key, o.docs[key])
 	}
-	for key, v := range o.parts {
-		put(o.byPart, partBuckets(key, v), key, v)
+	byPart := compute(o, "byPart", o.parts, func(_ world, key string) ([]string, bool) { return partBuckets(key, o.parts[key]), true })
+	for key, names := range byPart {
+		put(o.byPart, names, key, o.parts[key])
 	}
 	o.expected["parts"] = printed(o.parts)
 	o.expected["tagged"], o.expected["byPart"] = printedBuckets(o.tagged), printedBuckets(o.byPart)
 }
 
-// compute calls f for every key of src; a panic is a fault of node.
-func compute[S, V any](o *oracle, node string, src map[string]S, f func(key string) (V, bool)) map[string]V {
+// compute calls f for every key of src, whose values say when a source is another;
+// a panic is a fault of node.
+func compute[V any](o *oracle, node string, src map[string]string, f func(w world, key string) (V, bool)) map[string]V {
 	m := map[string]V{}
-	for key := range src {
+	o.saw[node] = map[string]string{}
+	for key, source := range src {
+		var seen strings.Builder
+		seen.WriteString(source)
 		func() {
 			defer func() {
 				if cause := recover(); cause != nil {
 					o.expected["faults"][node+" "+key] = fmt.Sprint(cause)
 				}
 			}()
-			if v, ok := f(key); ok {
+			if v, ok := f(o.world(&seen), key); ok {
 				m[key] = v
 			}
 		}()
+		o.saw[node][key] = seen.String()
+	}
+	return m
+}
+
+// pointers tells sources apart that are compared by identity.
+func pointers(docs map[string]*doc) map[string]string {
+	m := map[string]string{}
+	for key, d := range docs {
+		m[key] = fmt.Sprintf("%p", d)
+	}
+	return m
+}
+
+// existing are the sources of a Reduce.
+func existing[V any](index map[string]map[string]V) map[string]string {
+	m := map[string]string{}
+	for bucket := range index {
+		m[bucket] = "exists"
 	}
 	return m
 }
@@ -117,16 +160,32 @@ func put[V any](index map[string]map[string]V, names []string, key string, v V) 
 	}
 }
 
-func (o *oracle) world() world {
+// world answers from plain maps and writes the answers down.
+func (o *oracle) world(seen *strings.Builder) world {
 	return world{
-		svc:     func(key string) (int, bool) { v, ok := o.svcs[key]; return v, ok },
-		hasSvc:  func(key string) bool { _, ok := o.svcs[key]; return ok },
-		doubled: func(prefix string) []derive.Item[int] { return withPrefix(o.doubled, prefix) },
-		secret:  o.secret,
-		part:    func(prefix string) []derive.Item[string] { return withPrefix(o.parts, prefix) },
-		tagged:  plain(o.tagged),
-		parts:   plain(o.byPart),
+		svc: func(key string) (int, bool) {
+			v, ok := o.svcs[key]
+			return note(seen, v), note(seen, ok)
+		},
+		hasSvc: func(key string) bool {
+			_, ok := o.svcs[key]
+			return note(seen, ok)
+		},
+		doubled: func(prefix string) []derive.Item[int] { return note(seen, withPrefix(o.doubled, prefix)) },
+		secret: func(key string) (string, derive.Presence) {
+			fmt.Fprintf(seen, "%p ", o.secrets[key])
+			return o.secret(key)
+		},
+		part:   func(prefix string) []derive.Item[string] { return note(seen, withPrefix(o.parts, prefix)) },
+		tagged: plain(seen, o.tagged),
+		parts:  plain(seen, o.byPart),
 	}
+}
+
+// note writes an answer down; pointers in it by identity.
+func note[V any](seen *strings.Builder, answer V) V {
+	fmt.Fprintf(seen, " → %v", answer)
+	return answer
 }
 
 func (o *oracle) secret(key string) (string, derive.Presence) {
@@ -141,16 +200,16 @@ func (o *oracle) secret(key string) (string, derive.Presence) {
 	return "", derive.Unread
 }
 
-func plain[V any](index map[string]map[string]V) bucket[V] {
+func plain[V any](seen *strings.Builder, index map[string]map[string]V) bucket[V] {
 	return bucket[V]{
-		exists: func(b string) bool { return len(index[b]) > 0 },
-		size:   func(b string) int { return len(index[b]) },
+		exists: func(b string) bool { return note(seen, len(index[b]) > 0) },
+		size:   func(b string) int { return note(seen, len(index[b])) },
 		first: func(b string, k int) []derive.Item[V] {
 			all := withPrefix(index[b], "")
-			return all[:min(k, len(all))]
+			return note(seen, all[:min(k, len(all))])
 		},
-		keys: func(b string) []string { return slices.Sorted(maps.Keys(index[b])) },
-		all:  func(b string) []derive.Item[V] { return withPrefix(index[b], "") },
+		keys: func(b string) []string { return note(seen, slices.Sorted(maps.Keys(index[b]))) },
+		all:  func(b string) []derive.Item[V] { return note(seen, withPrefix(index[b], "")) },
 	}
 }
 

@@ -118,8 +118,7 @@ var smallChanges = []struct {
 	},
 }
 
-// TestWorkDependsOnTheChange: the same functions run at every size, and on a branch
-// that goes back to the old View.
+// TestWorkDependsOnTheChange: the same functions run at every size.
 func TestWorkDependsOnTheChange(t *testing.T) {
 	for _, n := range []int{300, 3_000, 30_000} {
 		l := newGateway()

@@ -32,3 +32,6 @@ func Remembered(v View) (batches, keys int) {
 	}
 	return batches, keys
 }
+
+// Priority returns the priority of a key.
+func Priority(key string) uint32 { return priority(key) }
