@@ -140,11 +140,9 @@ func (l launcher) prepare(g model.GatewayID, s model.Settings) (*process, error)
 		return nil, err
 	}
 	p := &process{
-		record: record{
-			Gateway: g, Node: string(g) + "/" + id, Hash: hash,
-			AdminSocket: filepath.Join(l.sockets, shortHash(string(g), 4)+"-"+id+".sock"),
-		},
-		dir: start(filepath.Join(string(l.dir(g)), id)),
+		Gateway: g, Node: string(g) + "/" + id, Hash: hash,
+		AdminSocket: filepath.Join(l.sockets, shortHash(string(g), 4)+"-"+id+".sock"),
+		dir:         start(filepath.Join(string(l.dir(g)), id)),
 	}
 	if err := os.MkdirAll(string(p.dir), 0o700); err != nil {
 		return nil, err
