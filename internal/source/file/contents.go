@@ -31,6 +31,7 @@ func (c *contents) entries() (out []*entry) {
 type draft struct {
 	path   string
 	before *contents
+	had    []*entry // of before: finish takes over its documents
 	docs   []*document
 	fresh  []freshDocument
 	used   map[*document]bool
@@ -49,7 +50,7 @@ func draftOf(path string, before *contents, text []byte) (*draft, *problem) {
 	if len(docs) > schema.MaxDocuments {
 		return nil, &problem{schema.LimitExceeded, fmt.Sprintf("more than %d documents: split the file", schema.MaxDocuments), false}
 	}
-	d := &draft{path: path, before: before, used: map[*document]bool{}}
+	d := &draft{path: path, before: before, had: before.entries(), used: map[*document]bool{}}
 	known := map[textHash][]*document{}
 	for _, old := range before.docs {
 		known[old.hash] = append(known[old.hash], old)

@@ -65,7 +65,7 @@ func (x *index) set(texts ...text) (lacking []string) {
 	x.decode(drafts)
 	for _, d := range drafts {
 		c := d.finish()
-		x.replace(d.path, c)
+		x.replace(d.path, d.had, c)
 		if len(c.leaving) > 0 {
 			lacking = append(lacking, d.path)
 		}
@@ -122,7 +122,7 @@ func (x *index) fail(path string, p problem) {
 // remove takes a file out with all its objects.
 func (x *index) remove(path string) {
 	if x.files[path] != nil {
-		x.replace(path, &contents{})
+		x.replace(path, x.files[path].entries(), &contents{})
 		delete(x.files, path)
 	}
 }
@@ -130,13 +130,13 @@ func (x *index) remove(path string) {
 // settle makes it certain that what is missing in a file is deleted.
 func (x *index) settle(path string) {
 	if c := x.files[path]; c != nil && len(c.leaving) > 0 {
-		x.replace(path, &contents{docs: c.docs, problem: c.problem})
+		x.replace(path, c.entries(), &contents{docs: c.docs, problem: c.problem})
 	}
 }
 
-// replace swaps a file's contents and marks all objects of both.
-func (x *index) replace(path string, c *contents) {
-	old := x.contents(path).entries()
+// replace gives a file new contents instead of its old entries, and marks all
+// objects of both.
+func (x *index) replace(path string, old []*entry, c *contents) {
 	gone := make(map[*entry]bool, len(old))
 	for _, e := range old {
 		gone[e] = true

@@ -85,7 +85,7 @@ func (s *Source) handle(events []event, now time.Time) (scan, swap bool) {
 			continue
 		case s.movesTree(e):
 			scan = true
-			swap = swap || e.change == arrived || e.change == created
+			swap = swap || e.change == arrived || e.change == created && !e.isDir // a new link may replace an old one
 			continue
 		}
 		path := e.path()
@@ -235,7 +235,7 @@ func (s *Source) readFile(path string, d due, now time.Time) ([]byte, bool) {
 	r := read(s.roots, path, !d.quiet)
 	switch {
 	case r.busy:
-		s.pending[path] = due{at: now.Add(s.opts.Quiet), quiet: true}
+		s.pending[path] = s.whenWritten(d, now)
 	case r.gone && !d.certain:
 		s.pending[path] = due{at: now.Add(s.opts.Grace), certain: true}
 	case r.gone:
@@ -252,6 +252,19 @@ func (s *Source) readFile(path string, d due, now time.Time) ([]byte, bool) {
 		return r.content, true
 	}
 	return nil, false
+}
+
+// maxTries is how often a file that is open for writing is looked at again soon.
+const maxTries = 5
+
+// whenWritten says when to look again at a file that is open for writing. The
+// kernel tells of a close a moment before the writer counts as gone, so at first
+// that is very soon.
+func (s *Source) whenWritten(d due, now time.Time) due {
+	if d.tries < maxTries {
+		return due{at: now.Add(time.Millisecond << d.tries), tries: d.tries + 1}
+	}
+	return due{at: now.Add(s.opts.Quiet), quiet: true}
 }
 
 func (s *Source) set(texts []text, now time.Time) {

@@ -30,6 +30,8 @@ type due struct {
 	quiet bool
 	// certain: if it is not there then, it is deleted.
 	certain bool
+	// tries is how often it was found open for writing.
+	tries int
 }
 
 // New returns a Source; it reads no file yet, but what an earlier run left in the

@@ -4,7 +4,7 @@ import "bytes"
 
 // Document is one document of a file, not yet parsed.
 type Document struct {
-	// Text is the document with what leads to it: comments, directives, marker.
+	// Text is the document without the comments and the marker that lead to it.
 	Text []byte
 	// Number counts the documents of the file that have content, from 1.
 	Number int
@@ -41,9 +41,10 @@ func cutLine(b []byte) (line, rest []byte) {
 type splitter struct {
 	out       []Document
 	chunk     []byte
-	chunkLine int // where the chunk starts
-	content   int // first line with content; 0 while there is none
-	marked    bool
+	chunkLine int  // where the chunk starts
+	content   int  // first line with content; 0 while there is none
+	marked    bool // the chunk has its marker
+	whole     bool // the chunk has directives or content on its marker's line
 	line      int
 }
 
@@ -51,10 +52,10 @@ func (s *splitter) add(line []byte) {
 	switch marker, inline := markerOf(line); {
 	case marker == "---":
 		// Directives stand before the marker of the document that they are for.
-		if s.marked || s.content != 0 || !bytes.Contains(s.chunk, []byte("%")) {
+		if s.marked || s.content != 0 || !s.whole {
 			s.flush()
 		}
-		s.marked = true
+		s.marked, s.whole = true, s.whole || inline
 		s.append(line, inline)
 	case marker == "...":
 		s.flush()
@@ -62,6 +63,7 @@ func (s *splitter) add(line []byte) {
 		s.chunkLine = s.line
 		return
 	default:
+		s.whole = s.whole || line[0] == '%' && s.content == 0
 		s.append(line, !isBlank(line))
 	}
 	s.line++
@@ -75,6 +77,9 @@ func (s *splitter) append(line []byte, content bool) {
 	}
 	if content && s.content == 0 {
 		s.content = s.line
+		if !s.whole {
+			s.chunk, s.chunkLine = line, s.line
+		}
 	}
 }
 
@@ -86,7 +91,7 @@ func (s *splitter) flush() {
 			s.out = append(s.out, doc)
 		}
 	}
-	s.chunk, s.content, s.marked = nil, 0, false
+	s.chunk, s.content, s.marked, s.whole = nil, 0, false, false
 }
 
 // markerOf tells whether a line is a document marker, and whether content
