@@ -21,8 +21,9 @@ var (
 	pageText string
 
 	pages = template.Must(template.New("page").Funcs(template.FuncMap{
-		"css":   func() template.CSS { return template.CSS(style) }, //nolint:gosec // our own file
-		"lower": func(s any) string { return strings.ToLower(toText(s)) },
+		"css":    func() template.CSS { return template.CSS(style) }, //nolint:gosec // our own file
+		"remedy": Remedy,
+		"lower":  func(s any) string { return strings.ToLower(toText(s)) },
 	}).Parse(pageText))
 
 	// contentPolicy lets a browser use the page's own style and nothing else.
@@ -79,12 +80,18 @@ type overviewPage struct {
 	Ready   error
 	Views   []View
 	Up      time.Duration
+	More    int // things to look at that are not shown
 }
+
+// manyProblems is how many things to look at the page shows.
+const manyProblems = 200
 
 func (a *api) page(w http.ResponseWriter, _ *http.Request) {
 	o := a.Reporter.Overview()
+	more := max(0, len(o.Attention)-manyProblems)
+	o.Attention = o.Attention[:len(o.Attention)-more]
 	render(w, "overview", overviewPage{
-		Overview: o, Counts: o.counts(), Metrics: a.Metrics, Ready: a.Reporter.Ready(),
+		More: more, Overview: o, Counts: o.counts(), Metrics: a.Metrics, Ready: a.Reporter.Ready(),
 		Views: a.Reporter.Views(), Up: time.Since(o.Since).Round(time.Second),
 	})
 }

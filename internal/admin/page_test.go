@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,16 @@ func TestPage(t *testing.T) {
 		}
 	}
 	wellFormed(t, body)
+}
+
+// TestPageOfManyProblems: ten thousand broken documents are a page, not a flood.
+func TestPageOfManyProblems(t *testing.T) {
+	r := admintest.Shop()
+	r.Page.Attention = slices.Repeat(r.Page.Attention[:1], 10_000)
+	body := askOf(t, r, "/").Body.String()
+	if n := strings.Count(body, "InvalidRegularExpression"); n != 200 || !strings.Contains(body, "and 9800 more") {
+		t.Errorf("%d problems are shown", n)
+	}
 }
 
 func TestEmptyPage(t *testing.T) {

@@ -24,7 +24,7 @@ func (s *session) translateCommand() *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(to.choices, cobra.ShellCompDirectiveNoFileComp))
 	secrets := cmd.Flags().Bool("show-secrets", false, "print private keys instead of replacing them")
 	cmd.RunE = s.begin(func(cmd *cobra.Command, args []string) error {
-		from, err := s.files(paths, args)
+		from, err := files(paths, args)
 		if err != nil {
 			return err
 		}

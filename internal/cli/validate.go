@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +23,7 @@ func (s *session) validateCommand() *cobra.Command {
 	paths := fileFlag(cmd)
 	output := outputFlag(cmd, asTable, asJSON, asYAML)
 	cmd.RunE = s.begin(func(cmd *cobra.Command, args []string) error {
-		from, err := s.files(paths, args)
+		from, err := files(paths, args)
 		if err != nil {
 			return err
 		}
@@ -62,13 +65,19 @@ func (p *pathList) Set(v string) error {
 // Type is what help shows after the flag.
 func (p *pathList) Type() string { return "PATH" }
 
-// files returns the paths of -f and those that follow it.
-func (s *session) files(flag *[]string, args []string) ([]string, error) {
-	paths := append(*flag, args...)
+// files returns the paths of -f and those that follow it; all of them exist.
+func files(flag *[]string, args []string) ([]string, error) {
+	paths := slices.Concat(*flag, args)
 	if len(paths) == 0 {
-		return nil, usage(fmt.Errorf("no file was named; use -f PATH, for example -f examples/shop"))
+		return nil, usage(errors.New("no file was named; use -f PATH, for example -f examples/shop"))
 	}
-	return paths, nil
+	var errs []error
+	for _, path := range paths {
+		if _, err := os.Stat(path); err != nil {
+			errs = append(errs, fmt.Errorf("-f %s: %w; name an existing file or directory", path, errors.Unwrap(err)))
+		}
+	}
+	return paths, usage(errors.Join(errs...))
 }
 
 func (s *session) printReport(format string, r app.Report) error {

@@ -36,8 +36,8 @@ func whyStep(b *strings.Builder, s Style, step verdict.Step) {
 		if step.Reason != "" {
 			text += " [" + step.Reason + "]"
 		}
-		if !self(step.Stage) {
-			text = remedied(step.Reason, text)
+		if remedy := admin.Remedy(step); remedy != "" {
+			text += " → " + remedy
 		}
 	}
 	if also := unmentioned(step); also != "" {
