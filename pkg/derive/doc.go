@@ -13,15 +13,15 @@
 // A function reads other collections through its [Ctx], which records each read:
 //
 //	reads       answer                      asked again when
-//	[Get]       a value                     it changes
-//	[Has]       whether a key exists        it comes or goes
-//	[Body]      an on-demand body           it changes; wanted while it is unread
-//	[Prefix]    all values of a key range   one of them changes, comes or goes
-//	[Exists]    whether a bucket has any    its first member comes, its last goes
-//	[Size]      how many it has             their number changes
-//	[First]     its first k members         one of these changes, comes or goes
-//	[Keys]      its members' keys           one comes or goes
-//	[All]       its members                 one changes, comes or goes
+//	Get         a value                     it changes
+//	Has         whether a key exists        it comes or goes
+//	Body        an on-demand body           it changes; wanted while it is unread
+//	Prefix      all values of a key range   one of them changes, comes or goes
+//	Exists      whether a bucket has any    its first member comes, its last goes
+//	Size        how many it has             their number changes
+//	First       its first k members         one of these changes, comes or goes
+//	Keys        its members' keys           one comes or goes
+//	All         its members                 one changes, comes or goes
 //
 // Ask the narrowest question: a function that asks [Exists] of a service with 3,000
 // routes does not run when the 3,001st arrives. Evaluation stops where a value

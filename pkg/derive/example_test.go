@@ -31,7 +31,7 @@ func Example() {
 	})
 
 	set := func(collection, name string, value any) store.Edit {
-		return store.Edit{Key: store.Key{Collection: collection, Name: name}, Value: value}
+		return store.Edit{Collection: collection, Name: name, Value: value}
 	}
 	view := store.View{}.Apply(
 		set("Service", "cart", 80), set("Service", "ads", 81),

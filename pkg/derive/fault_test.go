@@ -12,7 +12,7 @@ import (
 )
 
 func word(name, v string) store.Edit {
-	return store.Edit{Key: store.Key{Collection: "word", Name: name}, Value: v}
+	return store.Edit{Collection: "word", Name: name, Value: v}
 }
 
 // fragile derives the length of each word, and panics at "bad".

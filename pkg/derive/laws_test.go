@@ -2,6 +2,7 @@ package derive_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -30,7 +31,7 @@ var docs = rapid.Custom(func(t *rapid.T) *doc {
 
 var edits = rapid.Custom(func(t *rapid.T) store.Edit {
 	collection := rapid.SampledFrom([]string{"doc", "svc", "secret", "other"}).Draw(t, "collection")
-	edit := store.Edit{Key: store.Key{Collection: collection, Name: names.Draw(t, "name")}}
+	edit := store.Edit{Collection: collection, Name: names.Draw(t, "name")}
 	if rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
 		return edit
 	}
@@ -149,9 +150,7 @@ func changes[V any](d derive.Delta, of derive.Collection[V]) (lines []string) {
 
 func apply[V any](t *rapid.T, d derive.Delta, of derive.Collection[V], old map[string]string) map[string]string {
 	applied := map[string]string{}
-	for key, v := range old {
-		applied[key] = v
-	}
+	maps.Copy(applied, old)
 	last := ""
 	for c := range derive.Changes(d, of) {
 		before, had := old[c.Key]

@@ -33,10 +33,10 @@ var answerChanges = map[string]store.Edit{
 }
 
 func number(name string, v int) store.Edit {
-	return store.Edit{Key: store.Key{Collection: "n", Name: name}, Value: v}
+	return store.Edit{Collection: "n", Name: name, Value: v}
 }
 
-func gone(name string) store.Edit { return store.Edit{Key: store.Key{Collection: "n", Name: name}} }
+func gone(name string) store.Edit { return store.Edit{Collection: "n", Name: name} }
 
 // after names changes.
 func after(names ...string) map[string]bool {
@@ -90,7 +90,7 @@ var questions = []question{
 // TestRunsAgainOnlyWhenTheAnswerChanges asks each question and makes each change.
 func TestRunsAgainOnlyWhenTheAnswerChanges(t *testing.T) {
 	base := store.View{}.Apply(number("m1", 1), number("m2", 2), number("m3", 3), number("m4", 4), number("n1", 9), number("x", 7),
-		store.Edit{Key: store.Key{Collection: "asker", Name: "one"}, Value: true})
+		store.Edit{Collection: "asker", Name: "one", Value: true})
 	for _, q := range questions {
 		g := asking(q)
 		state := g.Eval(derive.State{}, base).State
@@ -131,7 +131,7 @@ func TestAnswersAreShared(t *testing.T) {
 		return derive.Exists(c, byService, service), true
 	})
 	route := func(i int) store.Edit {
-		return store.Edit{Key: store.Key{Collection: "route", Name: fmt.Sprintf("r-%05d", i)}, Value: "shared"}
+		return store.Edit{Collection: "route", Name: fmt.Sprintf("r-%05d", i), Value: "shared"}
 	}
 	var batch []store.Edit
 	for i := range 3_000 {

@@ -41,10 +41,10 @@ func (e *evaluation) edge(n *node, r read) *edge {
 func (e *evaluation) mark(id int, key string) { e.dirty[id] = append(e.dirty[id], key) }
 
 // markReaders makes stale who asked the question of an edge about a cell.
-func (e *evaluation) markReaders(edge *edge, cell string) {
-	readers, _ := edge.cells.Get(cell)
+func (e *evaluation) markReaders(of *edge, cell string) {
+	readers, _ := of.cells.Get(cell)
 	for key := range readers.All() {
-		e.mark(edge.reader, key)
+		e.mark(of.reader, key)
 	}
 }
 

@@ -68,7 +68,7 @@ func show[V any](items []derive.Item[V]) string {
 
 // The functions of the test graph.
 
-func resolve(w world, key string, d *doc) (string, bool) {
+func resolve(w world, _ string, d *doc) (string, bool) {
 	if d.Boom != "" && w.hasSvc(d.Boom) {
 		panic("boom at " + d.Boom)
 	}
@@ -90,7 +90,7 @@ func resolve(w world, key string, d *doc) (string, bool) {
 	return b.String(), !d.Hidden
 }
 
-func expand(w world, key string, d *doc) []derive.Item[string] {
+func expand(w world, _ string, d *doc) []derive.Item[string] {
 	var items []derive.Item[string]
 	for _, item := range d.Items {
 		items = append(items, derive.Item[string]{Key: item, Value: fmt.Sprint("part ", w.hasSvc(item))})
@@ -121,7 +121,7 @@ func countParts(w world, bucket string) (int, bool) {
 	return n, n != 2
 }
 
-func last(w world, key string, n int) (string, bool) {
+func last(w world, _ string, n int) (string, bool) {
 	return fmt.Sprint(n, show(w.part("a"))), true
 }
 

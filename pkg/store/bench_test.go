@@ -72,3 +72,19 @@ func BenchmarkDiff(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkMapSet sets one of 40,000 keys of a Map.
+func BenchmarkMapSet(b *testing.B) {
+	var m store.Map[string, any]
+	keys := make([]string, many)
+	for i := range keys {
+		keys[i] = key(i).Name
+		m = m.Set(keys[i], i)
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i++
+		m = m.Set(keys[i*7919%many], &keys[i%many])
+	}
+}
