@@ -30,6 +30,7 @@ type gateway struct {
 	graph    *derive.Graph
 	attached derive.Collection[route]
 	tables   derive.Collection[virtualHost]
+	byHost   derive.Index[route]
 	clusters derive.Collection[string]
 }
 
@@ -58,7 +59,7 @@ func newGateway() gateway {
 		endpoints, _ := derive.Get(c, services, service)
 		return fmt.Sprint(service, endpoints), derive.Exists(c, byService, service)
 	})
-	return gateway{g, attached, tables, clusters}
+	return gateway{g, attached, tables, byHost, clusters}
 }
 
 const routesPerHost = 10

@@ -12,8 +12,8 @@ type Change struct {
 }
 
 // Diff yields the differences from a to b in key order: the values that are not
-// [Identical]. When one View descends from the other it costs the batches between
-// them, else the differences; never the number of values.
+// [Identical]. It costs the differences, not the number of values: it looks up what
+// was edited between a View and a recent ancestor, and compares the trees of others.
 func Diff(a, b View) iter.Seq[Change] {
 	if a == b {
 		return func(func(Change) bool) {}
@@ -29,8 +29,8 @@ func changedBetween(a, b View) ([]Key, bool) {
 	if a.Revision() > b.Revision() {
 		a, b = b, a
 	}
-	keys, _, complete := b.state().journal.since(a.state().identity)
-	return keys, complete
+	keys, _, few := b.state().journal.since(a.state().identity)
+	return keys, few
 }
 
 func diffKeys(a, b View, keys []Key) iter.Seq[Change] {

@@ -1,20 +1,22 @@
 package store
 
-// A View remembers at least the last generation of batches and at most two; a
-// generation ends after that many batches or keys, whichever comes first.
 const (
-	generationBatches = 64
-	generationKeys    = 4096
+	// generation is how many batches a View remembers at least; twice that at most.
+	generation = 64
+	// fewKeys is up to how many keys it is cheaper to look up what was edited than
+	// to compare the roots.
+	fewKeys = 64
 )
 
 // identity tells Views apart without keeping their values alive.
 type identity struct{ revision Revision }
 
-// entry is one batch: the View that it was applied to, and the keys that it changed.
+// entry is one batch: the View that it was applied to, and the keys that it
+// changed, unless these are too many to be of use.
 type entry struct {
 	parent   *identity
 	keys     []Key
-	tooMany  bool // keys are not kept: comparing roots costs no more
+	many     bool
 	previous *entry
 }
 
@@ -22,34 +24,34 @@ type entry struct {
 // what is dropped can be collected.
 type journal struct {
 	recent, older *entry
-	batches, keys int // in recent
+	batches       int // in recent
 }
 
 func (j journal) append(parent *identity, keys []Key) journal {
-	tooMany := len(keys) > generationKeys
-	if tooMany {
+	many := len(keys) > fewKeys
+	if many {
 		keys = nil
 	}
-	if j.batches >= generationBatches || j.keys+len(keys) > generationKeys {
+	if j.batches == generation {
 		j = journal{older: j.recent}
 	}
-	j.recent = &entry{parent: parent, keys: keys, tooMany: tooMany, previous: j.recent}
+	j.recent = &entry{parent: parent, keys: keys, many: many, previous: j.recent}
 	j.batches++
-	j.keys += len(keys)
 	return j
 }
 
 // since walks back to the View with this identity. It returns every key that was
 // changed since, some more than once. descends is false when that View is no
-// ancestor or is forgotten; complete is false when some keys were not kept.
-func (j journal) since(ancestor *identity) (keys []Key, descends, complete bool) {
-	complete = true
+// ancestor or is forgotten; few is false when the keys are not all returned.
+func (j journal) since(ancestor *identity) (keys []Key, descends, few bool) {
+	few = true
 	for _, e := range []*entry{j.recent, j.older} {
 		for ; e != nil; e = e.previous {
-			keys = append(keys, e.keys...)
-			complete = complete && !e.tooMany
+			if few = few && !e.many && len(keys)+len(e.keys) <= fewKeys; few {
+				keys = append(keys, e.keys...)
+			}
 			if e.parent == ancestor {
-				return keys, true, complete
+				return keys, true, few
 			}
 			if e.parent.revision <= ancestor.revision {
 				return nil, false, false

@@ -55,9 +55,9 @@ func (v View) Prefix(collection, prefix string) iter.Seq2[string, any] {
 }
 
 // DescendsFrom reports whether ancestor is v or one of the Views that v was made
-// from. A View that only has the same values is no ancestor, nor is a sibling. An
-// ancestor that is more batches back than a View remembers, which is at least 64
-// batches of together 4096 keys, is reported as none; the empty View always is one.
+// from. A View that only has the same values is no ancestor, nor is a sibling. A
+// View remembers at least 64 batches; an ancestor further back is reported as none,
+// except the empty View, which always is one.
 func (v View) DescendsFrom(ancestor View) bool {
 	if v == ancestor || ancestor.Revision() == 0 {
 		return true
