@@ -72,7 +72,9 @@ func serveADS(socket string, resources []resource) (*ads, error) {
 			a.sent.Add(int64(len(e.Names)))
 		}
 	}})
-	a.server.Publish(xdsserve.Update{Set: resources})
+	if len(resources) > 0 {
+		a.server.Publish(xdsserve.Update{Set: resources})
+	}
 	discovery_v3.RegisterAggregatedDiscoveryServiceServer(a.grpc, a.server)
 	a.done.Go(func() { _ = a.grpc.Serve(listener) })
 	return a, nil

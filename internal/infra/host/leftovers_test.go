@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
 func TestNoOrphanWhenGatehouseIsKilled(t *testing.T) {
@@ -36,7 +37,10 @@ func TestKeptEnvoyServesWhileGatehouseIsKilledAndIsAdopted(t *testing.T) {
 	load.reach(t, 50)
 	kill(t, supervisor)
 	load.reach(t, 100)
-	again := r.serve(t)
+	again := r.serveOnly(t, nil) // Gatehouse is back and has not read its files yet
+	eventually(t, "the proxy is connected", func() bool { return len(again.server.Ledger(string(edge))) == 1 })
+	load.reach(t, load.requests.Load()+300) // for longer than anything unused is kept
+	again.server.Publish(xdsserve.Update{Set: r.resources})
 	s := r.start(t, gateway(edge))
 	if e := r.events.next(t, Adopted); e.PID != envoy {
 		t.Errorf("event %+v, want the adoption of %d", e, envoy)

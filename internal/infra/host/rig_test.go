@@ -95,7 +95,13 @@ func envoyBinary(t *testing.T) string {
 // serve starts the control plane; it ends with the test at the latest.
 func (r *rig) serve(t *testing.T) *ads {
 	t.Helper()
-	a, err := serveADS(r.options.XDSSocket, r.resources)
+	return r.serveOnly(t, r.resources)
+}
+
+// serveOnly serves other resources than all, or none yet.
+func (r *rig) serveOnly(t *testing.T, resources []resource) *ads {
+	t.Helper()
+	a, err := serveADS(r.options.XDSSocket, resources)
 	if err != nil {
 		t.Fatal(err)
 	}
