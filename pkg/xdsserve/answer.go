@@ -19,8 +19,11 @@ type flight struct {
 type carried struct {
 	r     *record
 	it    *item
+	sends int32 // r.sends then: equal to it now means that nothing newer is on its way
 	epoch int32
 }
+
+func (c carried) newest() bool { return c.sends == c.r.sends }
 
 func (f *flight) names() []string        { return carriedNames(f.sent) }
 func (f *flight) removedNames() []string { return append(carriedNames(f.removed), f.absent...) }
@@ -56,7 +59,9 @@ func (s *session) acknowledge(f *flight) {
 	s.emit(Event{Kind: Acknowledged, Type: f.kind.Type(), Seq: f.seq, Names: f.names(), Removed: f.removedNames()})
 	for _, c := range f.sent {
 		if c.r.epoch == c.epoch {
-			s.took(c.r, c.it)
+			s.took(c)
+		} else {
+			s.missed(c)
 		}
 	}
 	for _, c := range f.removed {
@@ -66,13 +71,22 @@ func (s *session) acknowledge(f *flight) {
 	}
 }
 
-func (s *session) took(r *record, it *item) {
+// missed takes an answer for a resource that the proxy unsubscribed meanwhile. If
+// it has subscribed again, it may have been in time for this version.
+func (s *session) missed(c carried) {
+	if s.covered(c.r) && !c.r.gone {
+		s.doubt(c.r, c.it)
+	}
+}
+
+func (s *session) took(c carried) {
+	r, it := c.r, c.it
 	r.ackedAt, r.suspect = s.now, false
 	if r.want != nil && r.want.Version == it.Version {
 		it = r.want
 		s.setRefused(r, nil)
 	}
-	if r.sent != nil && r.sent.Version == it.Version {
+	if c.newest() {
 		delete(s.cold, r)
 	}
 	if r.kind == listeners && r.held != nil && r.held != it && r.held.Version != it.Version {
@@ -105,15 +119,15 @@ func (s *session) refuse(f *flight, message string) {
 	}
 	s.emit(e)
 	for _, c := range f.sent {
-		if c.r.epoch != c.epoch {
-			continue
-		}
-		c.r.suspect = true
-		if len(f.sent) == 1 {
-			s.condemn(c.r, c.it, message)
-		} else {
-			s.claim(c.r, c.it)
-			c.r.doubt = append(c.r.doubt, c.it)
+		switch {
+		case c.r.epoch != c.epoch:
+			s.missed(c)
+		case len(f.sent) == 1:
+			c.r.suspect = true
+			s.condemn(c, message)
+		default:
+			c.r.suspect = true
+			s.doubt(c.r, c.it)
 		}
 	}
 	for _, c := range f.removed {
@@ -123,15 +137,20 @@ func (s *session) refuse(f *flight, message string) {
 			s.removed(c.r)
 		default:
 			c.r.removing = false
+			if c.r.held != nil {
+				s.doubt(c.r, c.r.held)
+			}
 		}
 	}
 }
 
 // condemn notes a refusal, unless something newer is wanted by now.
-func (s *session) condemn(r *record, it *item, message string) {
-	if r.sent != nil && r.sent.Version == it.Version {
+func (s *session) condemn(c carried, message string) {
+	r, it := c.r, c.it
+	if c.newest() {
 		delete(s.cold, r)
 	}
+	s.assure(r, it.Version)
 	if r.want != nil && r.want.Version == it.Version {
 		s.setRefused(r, &refusal{version: it.Version, message: message, at: s.now})
 	}

@@ -4,15 +4,16 @@ import "time"
 
 // setWant changes what the proxy should have.
 func (s *session) setWant(r *record, it *item) {
-	old := r.want
+	old, refused := r.want, r.refused
 	if old == it {
 		return
 	}
+	s.setRefused(r, nil)
 	s.claim(r, it)
 	r.want = it
 	s.release(r, old)
-	if it == nil || (r.refused != nil && r.refused.version != it.Version) {
-		s.setRefused(r, nil)
+	if it != nil && refused != nil && refused.version == it.Version {
+		s.setRefused(r, refused)
 	}
 	if it != nil {
 		r.due = time.Time{}
@@ -40,6 +41,21 @@ func (s *session) setHeld(r *record, it *item) {
 		s.foreign[r.kind]--
 	}
 	s.release(r, old)
+}
+
+// setRefused notes that the proxy refused what it should have, or no longer
+// does. What only a refused version uses is not expected to be asked for.
+func (s *session) setRefused(r *record, f *refusal) {
+	had := r.refused != nil
+	r.refused = f
+	switch {
+	case f != nil && !had:
+		s.refused[r] = struct{}{}
+		s.release(r, r.want)
+	case f == nil && had:
+		delete(s.refused, r)
+		s.claim(r, r.want)
+	}
 }
 
 // claim counts a reference of a record to an item; while there is one, the item's
@@ -99,12 +115,4 @@ func (s *session) unuse(r *record) {
 		s.leave(r)
 		s.tidy(r)
 	}
-}
-
-// certain releases the versions in doubt: the proxy has answered for this
-// resource alone.
-func (s *session) certain(r *record) {
-	doubt := r.doubt
-	r.doubt = nil
-	s.release(r, doubt...)
 }

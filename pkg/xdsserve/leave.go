@@ -29,13 +29,16 @@ func (s *session) leave(r *record) {
 // when no cluster is warming.
 func (s *session) mayLeave(r *record) bool {
 	return !r.gone && r.want == nil && r.users == 0 && r.touched && !r.removing &&
-		s.covered(r) && (r.flights == 0 || r.kind == clusters)
+		s.covered(r) && (r.flights == 0 || r.kind == clusters) && !s.maybeUsed(r)
 }
 
 // sendLeaving sends the removals that are due, users before what they used.
 func (s *session) sendLeaving() {
-	blank := len(s.stranded)+len(s.leaving) > 0 && s.blank()
-	s.unstrand(blank)
+	if s.resumed && s.blank() {
+		return // until the proxy has said all that it kept
+	}
+	s.resumed = false
+	s.unstrand()
 	var due [numKinds][]*record
 	for len(s.leaving) > 0 && !s.now.Before(s.leaving[0].due) {
 		d := s.leaving[0]
@@ -46,7 +49,7 @@ func (s *session) sendLeaving() {
 		d.r.due = noTime
 		switch {
 		case !s.mayLeave(d.r):
-		case !s.known(d.r, blank):
+		case !s.known(d.r):
 			s.stranded = append(s.stranded, d.r)
 		case s.full(d.r.kind):
 			s.leave(d.r)
@@ -66,13 +69,13 @@ func (s *session) sendLeaving() {
 }
 
 // unstrand lets stranded records leave that nothing unknown can use any more.
-func (s *session) unstrand(blank bool) {
+func (s *session) unstrand() {
 	waiting := s.stranded
 	s.stranded = nil
 	for _, r := range waiting {
 		switch {
 		case !s.mayLeave(r) || !r.due.IsZero():
-		case s.known(r, blank):
+		case s.known(r):
 			s.leave(r)
 		default:
 			s.stranded = append(s.stranded, r)
@@ -82,12 +85,8 @@ func (s *session) unstrand(blank bool) {
 
 // known reports whether it is known of everything that could use a record what it
 // uses. After a reconnect a proxy may hold versions that are not published any
-// more; until they are replaced, what they could use stays. What the proxy
-// brought along itself waits, too, for all it has to be known.
-func (s *session) known(r *record, blank bool) bool {
-	if blank && r.held != nil && r.held.foreign {
-		return false
-	}
+// more; until they are replaced, what they could use stays.
+func (s *session) known(r *record) bool {
 	switch r.kind {
 	case secrets:
 		return s.foreign[listeners]+s.foreign[clusters] == 0

@@ -1,43 +1,37 @@
 package xdsserve
 
-// memory is what a proxy's streams leave to the next one: what it refused, and
-// what it may have without saying so, because it records nothing of a response
-// that it refused.
+// memory is what a proxy's stream leaves to the next one.
 type memory struct {
 	refused map[key]refusal
-	ghosts  map[key]struct{}
+	// unsure are resources of which the proxy may have another version than it
+	// says: it records nothing of a response that it refused, though it may apply
+	// part of it; and a changed cluster that it got drops the endpoints that it
+	// still lists, while those sent behind may be lost.
+	unsure map[key]struct{}
 }
 
-func (m memory) empty() bool { return len(m.refused) == 0 && len(m.ghosts) == 0 }
+func (m memory) empty() bool { return len(m.refused)+len(m.unsure) == 0 }
 
-// unasked copies what belongs to kinds that the proxy did not ask for.
-func (m memory) unasked(to memory, asked [numKinds]bool) {
-	for k, r := range m.refused {
-		if !asked[k.kind] {
-			to.refused[k] = r
-		}
-	}
-	for k := range m.ghosts {
-		if !asked[k.kind] {
-			to.ghosts[k] = struct{}{}
-		}
-	}
-}
-
-// recall uses the memory of the earlier stream for one kind. Refusals hold only
-// for a proxy that has kept something: a new process may take what an old one
-// refused.
+// recall uses the memory of the earlier stream for one kind; kept says whether
+// the proxy has kept something, and thus is the same process. A new process may
+// take what an old one refused, and has nothing.
 func (s *session) recall(k kind, kept bool) {
-	for g := range s.memory.ghosts {
-		if g.kind == k {
-			s.haunt(g)
+	for u := range s.memory.unsure {
+		if u.kind == k && s.wildcard[k] {
+			s.haunt(u)
 		}
 	}
 	if !kept {
 		return
 	}
-	for g, old := range s.memory.refused {
-		if r := s.records[k][g.name]; g.kind == k && r != nil && r.want != nil && r.want.Version == old.version {
+	for u := range s.memory.unsure {
+		if r := s.records[k][u.name]; u.kind == k && r != nil {
+			r.force, r.pushed = true, k == endpoints
+			s.queue(r)
+		}
+	}
+	for u, old := range s.memory.refused {
+		if r := s.records[k][u.name]; u.kind == k && r != nil && r.want != nil && r.want.Version == old.version {
 			r.suspect = true
 			s.setRefused(r, &old)
 			s.reopen(r)
@@ -45,15 +39,10 @@ func (s *session) recall(k kind, kept bool) {
 	}
 }
 
-// haunt makes a resource that is not published leave explicitly.
+// haunt makes a resource leave explicitly that the proxy may have, unless it is
+// wanted.
 func (s *session) haunt(k key) {
-	if !s.wildcard[k.kind] {
-		return
-	}
 	r := s.record(k)
-	if r.want != nil {
-		return
-	}
 	r.touched = true
 	s.reopen(r)
 	s.leave(r)
@@ -61,15 +50,24 @@ func (s *session) haunt(k key) {
 
 // remember returns the memory for the proxy's next stream.
 func (s *session) remember() memory {
-	m := memory{refused: map[key]refusal{}, ghosts: map[key]struct{}{}}
-	s.memory.unasked(m, s.asked)
+	m := memory{refused: map[key]refusal{}, unsure: map[key]struct{}{}}
+	for u, old := range s.memory.refused {
+		if !s.asked[u.kind] {
+			m.refused[u] = old
+		}
+	}
+	for u := range s.memory.unsure {
+		if !s.asked[u.kind] {
+			m.unsure[u] = struct{}{}
+		}
+	}
 	for r := range s.refused {
 		m.refused[r.key] = *r.refused
 	}
-	for _, k := range []kind{clusters, listeners} {
+	for k := range numKinds {
 		for _, r := range s.records[k] {
-			if r.touched && (r.held == nil || len(r.doubt) > 0) {
-				m.ghosts[r.key] = struct{}{}
+			if r.flights > 0 || r.force || len(r.doubt) > 0 || (r.touched && r.held == nil) {
+				m.unsure[r.key] = struct{}{}
 			}
 		}
 	}

@@ -17,6 +17,7 @@ type record struct {
 
 	users   int32 // resources wanted, on their way or held that use this one
 	flights int32 // unanswered responses that have it
+	sends   int32 // counts what was sent of it
 	epoch   int32 // grows when the proxy unsubscribes: answers to earlier responses no longer count
 	open    int32 // 1 + position in session.open; 0 when answered
 	openSeq uint64
@@ -37,7 +38,7 @@ type record struct {
 	gone       bool // no longer in session.records
 }
 
-// claim counts how often a record refers to an item: as wanted, held, in doubt,
+// claim counts how often a record refers to an item: as wanted, held,
 // or once for each response that carries it.
 type claim struct {
 	it *item
@@ -60,6 +61,15 @@ func (r *record) latest() *item {
 	default:
 		return r.sent
 	}
+}
+
+// offer is the version to send: the wanted one, or where the proxy refuses that,
+// the one that it has.
+func (r *record) offer() *item {
+	if r.refused != nil {
+		return r.held
+	}
+	return r.want
 }
 
 // settledOn reports whether the proxy is known to have exactly this version.

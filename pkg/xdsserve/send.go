@@ -74,10 +74,10 @@ func (s *session) sendKind(k kind) {
 // needs reports whether a record has something to send.
 func (s *session) needs(r *record) bool {
 	switch {
-	case r.gone, r.want == nil, r.refused != nil:
+	case r.gone, r.want == nil, !s.covered(r) && !r.pushed:
 		return false
-	case !s.covered(r) && !r.pushed:
-		return false
+	case r.refused != nil:
+		return r.force && r.held != nil && !r.held.foreign
 	case r.force:
 		return true
 	case r.flights == 0 && len(r.doubt) > 0:
@@ -86,7 +86,7 @@ func (s *session) needs(r *record) bool {
 	if latest := r.latest(); latest != nil && latest.Version == r.want.Version {
 		return false
 	}
-	return r.flights == 0 || s.overtakes(r.kind)
+	return r.flights == 0 || r.removing || s.overtakes(r.kind)
 }
 
 // overtakes reports whether a newer version may follow one that is unanswered.
@@ -110,15 +110,17 @@ func (s *session) sendTogether(k kind, rs, gone []*record) []*record {
 	if s.full(k) {
 		return append(rs, gone...)
 	}
-	greeting := s.greet[k] && s.catalog.count(s.group, k) == 0
-	s.greet[k] = false
-	for len(rs) > 0 || len(gone) > 0 || len(s.absent[k]) > 0 || greeting {
+	if s.greet[k] && s.catalog.count(s.group, k) == 0 || len(s.absent[k]) > 0 {
+		s.send(k, nil, nil, s.absent[k])
+	}
+	s.greet[k], s.absent[k] = false, nil
+	for len(rs) > 0 || len(gone) > 0 {
 		if s.full(k) {
-			return rs
+			return append(rs, gone...)
 		}
 		n := fitting(rs)
-		s.send(k, rs[:n], gone, s.absent[k])
-		rs, gone, s.absent[k], greeting = rs[n:], nil, nil, false
+		s.send(k, rs[:n], gone, nil)
+		rs, gone = rs[n:], nil
 	}
 	return nil
 }
@@ -156,15 +158,17 @@ func (s *session) send(k kind, rs, gone []*record, absent []string) {
 		SystemVersionInfo: strconv.FormatUint(s.seq, 10),
 	}
 	for _, r := range rs {
-		f.seq = max(f.seq, r.want.seq)
-		resp.Resources = append(resp.Resources, r.want.wire)
-		f.sent = append(f.sent, carried{r, r.want, r.epoch})
-		s.sending(r)
+		it := r.offer()
+		f.seq = max(f.seq, it.seq)
+		resp.Resources = append(resp.Resources, it.wire)
+		s.sending(r, it)
+		f.sent = append(f.sent, carried{r, it, r.sends, r.epoch})
 	}
 	for _, r := range gone {
 		f.seq = s.seq
-		f.removed = append(f.removed, carried{r, nil, r.epoch})
 		r.flights, r.sent, r.removing, r.due = r.flights+1, nil, true, noTime
+		r.sends++
+		f.removed = append(f.removed, carried{r, nil, r.sends, r.epoch})
 		delete(s.cold, r)
 	}
 	resp.RemovedResources = f.removedNames()
@@ -176,30 +180,40 @@ func (s *session) send(k kind, rs, gone []*record, absent []string) {
 	}})
 }
 
-// sending notes that a record's wanted version is on its way. Behind a cluster
-// its endpoints follow, asked for or not: a changed cluster drops them and does
-// not ask again.
-func (s *session) sending(r *record) {
-	s.claim(r, r.want)
+// sending notes that a version is on its way.
+func (s *session) sending(r *record, it *item) {
+	s.claim(r, it)
 	if r.late {
-		s.emit(Event{Kind: WarmTimedOut, Seq: r.want.seq, Type: r.kind.Type(), Names: []string{r.name}})
+		s.emit(Event{Kind: WarmTimedOut, Seq: it.seq, Type: r.kind.Type(), Names: []string{r.name}})
 	}
-	r.flights, r.sent, r.touched = r.flights+1, r.want, true
+	r.flights, r.sent, r.touched = r.flights+1, it, true
+	r.sends++
 	r.force, r.removing, r.late, r.holdUntil = false, false, false, noTime
-	if r.kind != clusters {
-		return
+	if r.kind == clusters {
+		s.follow(r, it)
 	}
-	if r.want.SlowToWarm {
-		s.cold[r] = s.now.Add(s.opts.WarmTimeout)
-	} else {
-		delete(s.cold, r)
+}
+
+// follow sends behind a cluster its endpoints, asked for or not: a changed
+// cluster drops them and does not ask again. Where the proxy refuses what is
+// published it gets what it had, or else the word that there are none: without
+// either the cluster would warm for 15 s, and no cluster be acknowledged.
+func (s *session) follow(c *record, it *item) {
+	delete(s.cold, c)
+	if it.SlowToWarm {
+		s.cold[c] = s.now.Add(s.opts.WarmTimeout)
 	}
-	for _, u := range r.want.uses {
-		if u.kind == endpoints {
-			e := s.records[u.kind][u.name]
-			e.pushed, e.force, e.declined = true, true, false
-			s.reopen(e)
-			s.queue(e)
+	for _, u := range it.uses {
+		if u.kind != endpoints {
+			continue
+		}
+		e := s.records[u.kind][u.name]
+		e.pushed, e.force, e.declined = true, true, false
+		s.reopen(e)
+		s.queue(e)
+		if e.refused != nil && !s.needs(e) {
+			s.setHeld(e, nil)
+			s.absent[endpoints] = append(s.absent[endpoints], e.name)
 		}
 	}
 }

@@ -43,11 +43,13 @@ type session struct {
 	flights  map[string]*flight
 	open     openHeap
 	refused  map[*record]struct{}
+	doubtful map[*record]struct{} // with versions in doubt
 
 	cold     map[*record]time.Time // SlowToWarm clusters on their way, until when they are waited for
 	draining map[*record][]*item   // listeners' earlier versions that serve until the new one is warm
 	leaving  []departure           // in order of due
 	stranded []*record             // may leave once nothing foreign can use them
+	resumed  bool                  // the proxy kept something from an earlier stream and may not have said all
 	memory   memory
 	unserved map[Type]bool
 }
@@ -62,7 +64,7 @@ func newSession(proxy, group string, opts *Options, c *catalog, now time.Time) *
 	s := &session{
 		proxy: proxy, group: group, since: now, opts: opts, catalog: c,
 		flights: map[string]*flight{}, cold: map[*record]time.Time{},
-		refused: map[*record]struct{}{}, draining: map[*record][]*item{}, unserved: map[Type]bool{},
+		refused: map[*record]struct{}{}, doubtful: map[*record]struct{}{}, draining: map[*record][]*item{}, unserved: map[Type]bool{},
 	}
 	for k := range s.records {
 		s.records[k] = map[string]*record{}
@@ -180,14 +182,4 @@ func (s *session) forget(r *record) {
 	r.sent, r.due = nil, noTime
 	r.touched, r.pushed, r.force, r.suspect, r.removing = false, false, false, false, false
 	s.reopen(r)
-}
-
-// setRefused notes that the proxy refused what it should have, or no longer does.
-func (s *session) setRefused(r *record, f *refusal) {
-	r.refused = f
-	if f == nil {
-		delete(s.refused, r)
-	} else {
-		s.refused[r] = struct{}{}
-	}
 }

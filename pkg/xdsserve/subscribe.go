@@ -71,6 +71,7 @@ func (s *session) meet(k kind, req *discovery_v3.DeltaDiscoveryRequest) {
 		s.widen(k)
 		s.greet[k] = s.wildcard[k] && len(kept) == 0
 	}
+	s.resumed = s.resumed || len(kept) > 0
 	s.recall(k, len(kept) > 0)
 }
 
@@ -127,6 +128,9 @@ func (s *session) subscribe(k key, kept bool) error {
 		return nil
 	}
 	r := s.record(k)
+	if !r.subscribed && !kept && !k.kind.wild() {
+		s.setHeld(r, nil) // what it acknowledged unasked came too early, and was lost
+	}
 	if !r.subscribed {
 		if s.named++; s.named > s.opts.MaxNames {
 			return fmt.Errorf("proxy %q asks for more than %d resources by name; raise Options.MaxNames", s.proxy, s.opts.MaxNames)

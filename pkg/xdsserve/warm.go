@@ -52,6 +52,6 @@ func (s *session) chilly(c *record) (warming, late bool) {
 		}
 		return false, true
 	}
-	unsent := c.want != nil && !c.touched && c.refused == nil && s.covered(c)
+	unsent := c.want != nil && c.latest() == nil && c.refused == nil && s.covered(c)
 	return unsent, false
 }
