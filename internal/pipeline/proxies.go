@@ -12,9 +12,16 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
-// proxies joins the ledger over all groups that the resources are for.
-func (r *Reporter) proxies(resources []scoped) verdict.Proxies {
-	out := verdict.Proxies{Refused: []verdict.Refusal{}}
+// belief is what the proxies that need some resources say of them.
+type belief struct {
+	verdict.Proxies
+	// took is from the last publication to the last acknowledgement; 0 when unknown.
+	took time.Duration
+}
+
+// belief joins the ledger over all groups that the resources are for.
+func (r *Reporter) belief(resources []scoped) belief {
+	out := belief{Proxies: verdict.Proxies{Refused: []verdict.Refusal{}}}
 	groups := map[string][]xdsserve.Name{}
 	for _, s := range resources {
 		groups[s.Group] = append(groups[s.Group], s.Name)
@@ -32,8 +39,11 @@ func (r *Reporter) proxies(resources []scoped) verdict.Proxies {
 	return out
 }
 
-func (r *Reporter) addGroup(sum verdict.Proxies, group string, names []xdsserve.Name) verdict.Proxies {
+func (r *Reporter) addGroup(sum belief, group string, names []xdsserve.Name) belief {
 	standing := r.proxiesOf.Standing(group, names...)
+	if !standing.At.IsZero() {
+		sum.took = max(sum.took, standing.At.Sub(standing.Published))
+	}
 	sum.Acknowledged += standing.Acknowledged
 	sum.Total += standing.Total
 	for _, refusal := range standing.Refusals {
@@ -52,7 +62,7 @@ func (r *Reporter) gatewayIDs() []string {
 	return ids
 }
 
-func (r *Reporter) publishSteps(resources []scoped, p verdict.Proxies) []verdict.Step {
+func (r *Reporter) publishSteps(resources []scoped, p belief) []verdict.Step {
 	var steps []verdict.Step
 	for _, refusal := range p.Refused {
 		steps = append(steps, verdict.RefusedByProxy.Step(verdict.Publish, verdict.WasRejected,
@@ -71,10 +81,19 @@ func (r *Reporter) publishSteps(resources []scoped, p verdict.Proxies) []verdict
 			fmt.Sprintf("acknowledged by %d of %d proxies", p.Acknowledged, p.Total)))
 	case p.Acknowledged == p.Total:
 		return append(steps, verdict.Acknowledged.Step(verdict.Publish, verdict.OK,
-			fmt.Sprintf("acknowledged by %d of %d proxies", p.Acknowledged, p.Total)))
+			fmt.Sprintf("acknowledged by %d of %d proxies%s", p.Acknowledged, p.Total, in(p.took))))
 	default:
 		return steps
 	}
+}
+
+// in says how long a change took. A proxy that came back later acknowledged
+// later: such times say nothing of the change.
+func in(took time.Duration) string {
+	if took <= 0 || took > time.Minute {
+		return ""
+	}
+	return fmt.Sprintf(" in %s", max(took.Round(time.Millisecond), time.Millisecond))
 }
 
 // acceptedSince says since when the accepted revision of an object is in force.

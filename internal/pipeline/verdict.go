@@ -49,10 +49,10 @@ func (j join) seen() bool {
 
 func (j join) verdict(now time.Time) verdict.Verdict {
 	resources := j.resources()
-	proxies := j.reporter.proxies(resources)
+	proxies := j.reporter.belief(resources)
 	v := verdict.Verdict{
 		Object: j.object(), Steps: j.steps(now, resources, proxies),
-		Resources: names(resources), Proxies: proxies,
+		Resources: names(resources), Proxies: proxies.Proxies,
 	}
 	v.State = j.state(v.Steps, resources, proxies)
 	return v
@@ -71,7 +71,7 @@ func (j join) object() verdict.Object {
 }
 
 // state is the whole story in one word; the worst part decides.
-func (j join) state(steps []verdict.Step, resources []scoped, proxies verdict.Proxies) verdict.State {
+func (j join) state(steps []verdict.Step, resources []scoped, proxies belief) verdict.State {
 	switch {
 	case j.rejection != nil, j.refused != nil, j.fault != nil, j.compiled && j.finding.Failed:
 		return verdict.Rejected
@@ -81,7 +81,7 @@ func (j join) state(steps []verdict.Step, resources []scoped, proxies verdict.Pr
 		return verdict.Rejected
 	case len(proxies.Refused) > 0 || slices.ContainsFunc(steps, partial):
 		return verdict.Partial
-	case len(resources) > 0 && proxies.Acknowledged < proxies.Total || j.awaitsProxy(proxies):
+	case len(resources) > 0 && (proxies.Total == 0 || proxies.Acknowledged < proxies.Total):
 		return verdict.Pending
 	default:
 		return verdict.Serving
@@ -92,14 +92,12 @@ func partial(s verdict.Step) bool {
 	return s.Outcome == verdict.WasExcluded || s.Outcome == verdict.WasRejected
 }
 
-// awaitsProxy tells that resources exist and no proxy has come for them yet.
-func (j join) awaitsProxy(p verdict.Proxies) bool { return len(j.resources()) > 0 && p.Total == 0 }
-
-func (j join) steps(now time.Time, resources []scoped, proxies verdict.Proxies) []verdict.Step {
+func (j join) steps(now time.Time, resources []scoped, proxies belief) []verdict.Step {
 	steps := []verdict.Step{j.watched()}
 	steps = append(steps, j.acceptSteps(now)...)
 	if j.compiled {
 		steps = append(steps, j.compileSteps()...)
+		steps = append(steps, expiry(j.finding.Expires, now)...)
 	}
 	if len(resources) > 0 {
 		steps = append(steps, translated(resources))
