@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -174,11 +175,14 @@ const (
 //  1. when it ends, or should end, that is the outcome;
 //  2. when the settings change, those that a running process can take are
 //     applied, and others make it outdated;
-//  3. until it is live it is asked whether it is, and once it is, that is told.
+//  3. until it is live it is asked whether it is, and once it is, that is told;
+//  4. its logs are kept short.
 func (k *keeper) mind(p *process) outcome {
 	poll := firstReadyPoll
 	tick := time.NewTimer(0)
 	defer tick.Stop()
+	logs := time.NewTicker(trimInterval)
+	defer logs.Stop()
 	for {
 		select {
 		case <-p.exited:
@@ -195,7 +199,16 @@ func (k *keeper) mind(p *process) outcome {
 				tick.Reset(poll)
 				poll = min(2*poll, k.maxPoll())
 			}
+		case <-logs.C:
+			k.trimLogs(p)
 		}
+	}
+}
+
+func (k *keeper) trimLogs(p *process) {
+	dir := p.dir.gatewayDir()
+	if err := errors.Join(trim(dir.log(), maxLog), trim(dir.accessLog(), maxLog)); err != nil {
+		k.s.options.Log.Warn("cannot keep the logs of Envoy short", observe.KeyGateway, k.gateway, observe.KeyError, err)
 	}
 }
 

@@ -7,12 +7,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
-	// maxLog is how large a log may be when a process starts; a larger one is
-	// moved to NAME.1, in the place of the one before.
-	maxLog = 16 << 20
+	// maxLog is how large a log may become; a larger one is moved to NAME.1, in the
+	// place of the one before: when a process starts, and every trimInterval.
+	maxLog       = 64 << 20
+	trimInterval = time.Minute
 	// tailBytes and tailLines bound what is told of a log.
 	tailBytes = 8 << 10
 	tailLines = 3
@@ -28,6 +30,31 @@ func openLog(path string, limit int64) (*os.File, error) {
 		return nil, err
 	}
 	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+}
+
+// trim moves what a log has to NAME.1 if it is too large. The process goes on
+// writing to the same file, which it opened for appending; what it writes
+// between the copy and the cut is lost. A full disk is no reason not to cut.
+func trim(path string, limit int64) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() <= limit {
+		return err
+	}
+	return errors.Join(copyFile(path, path+".1"), os.Truncate(path, 0))
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 // tail returns the last lines of a log that were written after an offset.

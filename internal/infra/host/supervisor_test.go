@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,6 +142,23 @@ func TestRequestInFlightSurvivesStop(t *testing.T) {
 	}
 	if took := time.Since(began); took > r.options.withDefaults().DrainTimeout {
 		t.Errorf("the stop took %s, longer than the request", took)
+	}
+}
+
+// TestIdleConnectionDoesNotHoldUpStop: a browser keeps its connection for as long as it likes.
+func TestIdleConnectionDoesNotHoldUpStop(t *testing.T) {
+	r := newRig(t)
+	s := r.start(t, gateway(edge))
+	r.events.next(t, Ready)
+	kept := &http.Client{Transport: &http.Transport{}}
+	defer kept.CloseIdleConnections()
+	if _, err := getWith(t.Context(), kept, r.url()); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	stop(t, s)
+	if took := time.Since(began); took < drainQuiet || took >= r.options.withDefaults().DrainTimeout {
+		t.Errorf("the stop took %s", took)
 	}
 }
 

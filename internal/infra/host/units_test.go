@@ -242,6 +242,32 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+func TestTrimmedLogGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "access.log")
+	file, err := openLog(path, maxLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, step := range []struct{ write, now, before string }{
+		{write: "short\n", now: "short\n"},
+		{write: "longer than ten\n", now: "", before: "short\nlonger than ten\n"},
+		{write: "new\n", now: "new\n", before: "short\nlonger than ten\n"},
+	} {
+		if _, err := file.WriteString(step.write); err != nil {
+			t.Fatal(err)
+		}
+		if err := trim(path, 10); err != nil {
+			t.Fatal(err)
+		}
+		now, _ := os.ReadFile(path)
+		before, _ := os.ReadFile(path + ".1")
+		if string(now) != step.now || string(before) != step.before {
+			t.Errorf("after %q: now %q, before %q", step.write, now, before)
+		}
+	}
+}
+
 func TestEnvironmentPassesNoSecret(t *testing.T) {
 	got := environment([]string{"PATH=/bin", "DB_PASSWORD=x", "HOME=/root", "PATHX=1", "odd"})
 	if !slices.Equal(got, []string{"PATH=/bin", "HOME=/root"}) {
