@@ -16,6 +16,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/config/crd"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
 // decodeCustom validates an object whose kind has a custom resource definition.
@@ -29,7 +30,7 @@ func (v *Validator) decodeCustom(d *draft) (snapshot.Object, []Problem) {
 	case err != nil:
 		return nil, d.internal(err)
 	case def == nil:
-		return nil, []Problem{{Reason: FeatureDisabled, Field: "apiVersion", Line: d.root.lineOf("apiVersion"), Message: fmt.Sprintf(
+		return nil, []Problem{{Reason: verdict.FeatureDisabled, Field: "apiVersion", Line: d.root.lineOf("apiVersion"), Message: fmt.Sprintf(
 			"%q: only the experimental channel serves this version; write %s, or set %s to true in the static configuration",
 			d.root.text("apiVersion"), apiVersion(d.kind, d.kind.Versions[0]), snapshot.FeatureExperimental)}}
 	}
@@ -132,7 +133,7 @@ func (v *Validator) explainChannel(d *draft, standard []Problem) []Problem {
 		} else {
 			cause = "valid in the experimental channel only: " + cause
 		}
-		out = append(out, Problem{Reason: FeatureDisabled, Field: p.Field, Line: p.Line, Message: fmt.Sprintf(
+		out = append(out, Problem{Reason: verdict.FeatureDisabled, Field: p.Field, Line: p.Line, Message: fmt.Sprintf(
 			"%s; set %s to true in the static configuration, or remove it", cause, snapshot.FeatureExperimental)})
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	apiextensions_v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
@@ -142,7 +143,7 @@ func (v *Validator) admit(root *node) (snapshot.Kind, string, *Problem) {
 			"%q: %s is not read in this version; write one of %s", root.text("apiVersion"), name, versions(kind))})
 	}
 	if !v.open(kind.Feature) {
-		return no(Problem{Reason: FeatureDisabled, Field: "kind", Line: root.lineOf("kind"), Message: fmt.Sprintf(
+		return no(Problem{Reason: verdict.FeatureDisabled, Field: "kind", Line: root.lineOf("kind"), Message: fmt.Sprintf(
 			"%q: this kind is read only with %s; set %s to true in the static configuration, or remove the document", name, kind.Feature, kind.Feature)})
 	}
 	return kind, version, nil

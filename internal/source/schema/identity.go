@@ -85,7 +85,7 @@ func collect(found map[string]string, re *regexp.Regexp, text []byte, want ...st
 func guessBlockMetadata(found map[string]string, text []byte) {
 	inside, indent := false, -1
 	for line := range bytes.Lines(text) {
-		trimmed := bytes.TrimLeft(line, " ")
+		trimmed := bytes.TrimLeft(line, " \t")
 		depth := len(line) - len(trimmed)
 		switch {
 		case isBlank(line):

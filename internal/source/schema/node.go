@@ -28,7 +28,8 @@ func (s shape) String() string {
 type node struct {
 	shape  shape
 	line   int
-	scalar any // bool, int64, float64 or string
+	scalar any    // bool, int64, float64 or string
+	raw    string // how it is written, where that is not what it means
 	items  []*node
 	fields []member
 }
@@ -83,19 +84,44 @@ func (n *node) plain() any {
 	return n.scalar
 }
 
-// lineOf returns the line of the field at path, or of the nearest parent that is
-// in the document. A path is written like "spec.rules[0].name"; keys may contain
-// dots, and may also stand in brackets.
-func (n *node) lineOf(path string) int {
+// find returns the value of the field at path with the line of its key, or nil
+// with the line of the nearest parent that is in the document. A path is written
+// like "spec.rules[0].name"; keys may contain dots, and may stand in brackets.
+func (n *node) find(path string) (*node, int) {
 	line := n.line
 	for path != "" {
 		next, at, rest := n.step(path)
 		if next == nil {
-			return line
+			return nil, line
 		}
 		n, line, path = next, at, rest
 	}
+	return n, line
+}
+
+// lineOf returns the line of the field at path, or of its nearest parent.
+func (n *node) lineOf(path string) int {
+	_, line := n.find(path)
 	return line
+}
+
+// lineWith returns the line on which a mapping has a key or a scalar, or 0.
+func (n *node) lineWith(value any) int {
+	for _, f := range n.fields {
+		if f.key == value || f.node.shape < isList && f.node.scalar == value {
+			return f.line
+		}
+	}
+	return 0
+}
+
+// written returns a scalar as the document writes it, cut to a readable length,
+// or "" for anything else.
+func (n *node) written() string {
+	if n.raw != "" {
+		return n.raw
+	}
+	return show(n.scalar)
 }
 
 // step follows the first element of a path.

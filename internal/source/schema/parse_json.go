@@ -130,7 +130,7 @@ func jsonNumber(num json.Number, line int) (*node, error) {
 	}
 	f, err := strconv.ParseFloat(num.String(), 64)
 	if err != nil {
-		return nil, refuse(InvalidValue, line, "%s: number out of range; write a smaller one", num)
+		return nil, refuse(InvalidValue, line, "number out of range; write a smaller one")
 	}
 	return number(f, line), nil
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -20,21 +21,42 @@ func problems(root *node, kind string, reason verdict.Reason, errs field.ErrorLi
 		if path == "<nil>" || path == "." {
 			path = ""
 		}
-		out = append(out, Problem{Reason: reason, Field: path, Line: root.lineOf(path), Message: explain(e, kind)})
+		at, line := root.find(path)
+		if at != nil && at.shape == isMap {
+			line = cmp.Or(at.lineWith(e.BadValue), line) // a label, say
+		}
+		out = append(out, Problem{Reason: reason, Field: path, Line: line, Message: explain(e, at, kind)})
 	}
 	return out
 }
 
-// explain says value, cause and remedy of one error in one line.
-func explain(e *field.Error, kind string) string {
+// explain says value, cause and remedy of one error in one line; at is where the
+// document has the field, or nil.
+func explain(e *field.Error, at *node, kind string) string {
 	cause, remedy := causeOf(e)
-	if shown := show(e.BadValue); shown != "" && !hidden(kind) && e.Type != field.ErrorTypeRequired && e.Type != field.ErrorTypeForbidden {
+	if shown := valueOf(e, at); shown != "" && !hidden(kind) {
 		cause = shown + ": " + cause
 	}
 	if remedy == "" {
 		return cause
 	}
 	return cause + "; " + remedy
+}
+
+// valueOf returns the refused value as the document writes it. The validators
+// know it with defaults, or only its type.
+func valueOf(e *field.Error, at *node) string {
+	switch {
+	case e.Type == field.ErrorTypeRequired, e.Type == field.ErrorTypeForbidden, e.BadValue == field.OmitValueType{}:
+		return ""
+	case at != nil && at.shape < isList && at.shape != isNull:
+		return at.written()
+	case e.Type == field.ErrorTypeDuplicate:
+		return showShort(e.BadValue)
+	case e.Type == field.ErrorTypeTypeInvalid, e.BadValue == "object", e.BadValue == "array":
+		return ""
+	}
+	return show(e.BadValue)
 }
 
 func causeOf(e *field.Error) (cause, remedy string) {
@@ -53,7 +75,10 @@ func causeOf(e *field.Error) (cause, remedy string) {
 	case field.ErrorTypeTooLong:
 		return orElse(detail, "too long"), "shorten it"
 	case field.ErrorTypeTypeInvalid:
-		return orElse(detail, "wrong type"), "change or quote the value"
+		if strings.HasPrefix(detail, "must be of type string") {
+			return detail, "quote it"
+		}
+		return orElse(detail, "wrong type"), "change the value"
 	}
 	return orElse(detail, "invalid value"), "change the value"
 }
@@ -66,13 +91,14 @@ func orElse(s, fallback string) string {
 }
 
 var (
+	exampleOf = regexp.MustCompile(` \(e\.g\. .*regex used for validation is '.*'\)`)
 	inBody    = regexp.MustCompile(`^\S* ?in body (should|must) `)
 	typeError = regexp.MustCompile(`^must be of type (\w+): "(\w*)"$`)
 )
 
 // tidy rewrites the wording of the OpenAPI validator to say only the cause.
 func tidy(detail string) string {
-	detail = oneLine(detail)
+	detail = exampleOf.ReplaceAllString(oneLine(detail), "")
 	detail = inBody.ReplaceAllString(detail, "must ")
 	if m := typeError.FindStringSubmatch(detail); m != nil {
 		detail = fmt.Sprintf("must be of type %s, not %s", m[1], m[2])
@@ -102,4 +128,13 @@ func show(v any) string {
 		return strings.ToValidUTF8(s[:maxShown], "") + `…"`
 	}
 	return s
+}
+
+// showShort also shows a mapping, if it is short: the key of a list's item.
+func showShort(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil || len(b) > maxShown {
+		return ""
+	}
+	return string(b)
 }

@@ -29,11 +29,6 @@ var (
 		Meaning: "Gatehouse reads this kind, but not in this version.",
 		Remedy:  "Write the apiVersion that the message names.",
 	}
-	FeatureDisabled = verdict.Reason{
-		Name: "FeatureDisabled", Class: verdict.FailureClass,
-		Meaning: "The kind, version, field or value belongs to a feature that the static configuration has switched off.",
-		Remedy:  "Switch the feature on that the message names, or remove the field.",
-	}
 	DuplicateField = verdict.Reason{
 		Name: "DuplicateField", Class: verdict.FailureClass,
 		Meaning: "A mapping has the same key twice, so that it is open which value was meant.",
@@ -61,8 +56,9 @@ var (
 	}
 )
 
-// Reasons are all reasons of this package, for the generated reference.
+// Reasons are all reasons of this package, for the generated reference. What is
+// behind a closed switch is refused with verdict.FeatureDisabled.
 var Reasons = []verdict.Reason{
-	InvalidSyntax, LimitExceeded, NotAnObject, KindNotServed, VersionNotServed, FeatureDisabled,
+	InvalidSyntax, LimitExceeded, NotAnObject, KindNotServed, VersionNotServed,
 	DuplicateField, UnknownField, InvalidMetadata, InvalidValue, ImmutableField,
 }

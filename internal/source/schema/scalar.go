@@ -15,7 +15,7 @@ func scalar(y *yaml.Node, line int) (*node, error) {
 	switch tag := y.ShortTag(); tag {
 	case "!!str", "!!timestamp":
 		if b, old := oldBool(y); old {
-			n.shape, n.scalar = isBool, b
+			n.shape, n.scalar, n.raw = isBool, b, y.Value
 		}
 		return n, nil
 	case "!!null":
@@ -46,7 +46,7 @@ func integer(y *yaml.Node, line int) (*node, error) {
 func float(y *yaml.Node, line int) (*node, error) {
 	var f float64
 	if err := y.Decode(&f); err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, refuse(InvalidValue, line, "%s: not a number that JSON has; write a finite number or quote it", y.Value)
+		return nil, refuse(InvalidValue, line, "not a number that JSON has; write a finite number or quote it")
 	}
 	return number(f, line), nil
 }
@@ -64,7 +64,7 @@ func badScalar(err error, y *yaml.Node, line int) error {
 	if err == nil {
 		return nil
 	}
-	return refuse(InvalidValue, line, "%s: does not fit its tag %s; remove the tag or change the value", y.Value, y.Tag)
+	return refuse(InvalidValue, line, "does not fit its tag %s; remove the tag or change the value", y.Tag)
 }
 
 // oldBool reads the booleans that only YAML 1.1 has.

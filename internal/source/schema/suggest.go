@@ -6,7 +6,7 @@ import "strings"
 func closest(name string, candidates []string) string {
 	best, bestDistance := "", 1+len(name)/3
 	for _, c := range candidates {
-		if strings.EqualFold(c, name) {
+		if strings.EqualFold(c, name) || len(name) >= 3 && strings.HasPrefix(c, name) {
 			return c
 		}
 		if d := distance(name, c, bestDistance); d < bestDistance || (d == bestDistance && best == "") {

@@ -26,7 +26,7 @@ type typeCheck struct {
 
 func (c *typeCheck) add(n *node, path, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
-	if shown := show(n.scalar); shown != "" && !hidden(c.kind) {
+	if shown := n.written(); shown != "" && !hidden(c.kind) {
 		message = shown + ": " + message
 	}
 	c.out = append(c.out, Problem{Reason: InvalidValue, Field: path, Line: n.line, Message: message})
