@@ -73,17 +73,28 @@ func (e *evaluation) expand(n *node, key string) []Item[any] {
 
 // item returns the value of a joined key: that of the shortest source key that has it.
 func (t *table) item(joined string) (any, bool) {
-	for i := range len(joined) {
-		if joined[i] != '|' {
-			continue
-		}
-		items, _ := t.items.Get(joined[:i])
-		at, ok := slices.BinarySearchFunc(items, joined[i+1:], func(item Item[any], key string) int {
-			return strings.Compare(item.Key, key)
-		})
-		if ok {
+	for _, source := range t.sources(joined) {
+		items, _ := t.items.Get(source)
+		if at, ok := findItem(items, joined[len(JoinKey(source, "")):]); ok {
 			return items[at].Value, true
 		}
 	}
 	return nil, false
+}
+
+// sources returns the source keys with items that a joined key may be of, the shortest first.
+func (t *table) sources(joined string) (sources []string) {
+	for i := range len(joined) {
+		if joined[i] == '|' && t.items.Has(joined[:i]) {
+			sources = append(sources, joined[:i])
+		}
+	}
+	return sources
+}
+
+// findItem looks a key up in ordered items.
+func findItem(items []Item[any], key string) (int, bool) {
+	return slices.BinarySearchFunc(items, key, func(item Item[any], key string) int {
+		return strings.Compare(item.Key, key)
+	})
 }
