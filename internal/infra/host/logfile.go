@@ -37,6 +37,9 @@ func openLog(path string, limit int64) (*os.File, error) {
 // between the copy and the cut is lost. A full disk is no reason not to cut.
 func trim(path string, limit int64) error {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil || info.Size() <= limit {
 		return err
 	}
@@ -67,6 +70,9 @@ func tail(path string, from int64) []string {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil
+	}
+	if from > size { // it was cut
+		from = 0
 	}
 	from = max(from, size-tailBytes)
 	data, err := io.ReadAll(io.NewSectionReader(file, from, size-from))

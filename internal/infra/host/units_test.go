@@ -225,6 +225,9 @@ func TestLogs(t *testing.T) {
 	if got := tail(path, int64(len(before))); !slices.Equal(got, []string{"two [x] y", "three", "[odd"}) {
 		t.Errorf("tail %q", got)
 	}
+	if got := tail(path, 1<<20); len(got) != tailLines {
+		t.Errorf("tail of a log that was cut %q", got)
+	}
 	if got := tail(path+"x", 0); got != nil {
 		t.Errorf("tail of no file %q", got)
 	}
