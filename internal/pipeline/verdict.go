@@ -8,6 +8,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/source/file"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -22,7 +23,8 @@ type join struct {
 	finding   compile.Finding
 	compiled  bool
 	rejection *acceptance.Rejection
-	refused   *snapshot.Finding
+	refused   *snapshot.Finding // a document of the object that the source refused
+	duplicate *snapshot.Finding // a document beside the one that counts
 	fault     *derive.Fault
 }
 
@@ -33,7 +35,11 @@ func (r *Reporter) join(at *published, key store.Key) join {
 		j.rejection = &rejection
 	}
 	if refused, ok := r.board.finding(key); ok {
-		j.refused = &refused
+		if refused.Step.Reason == file.DuplicateObject.Name {
+			j.duplicate = &refused
+		} else {
+			j.refused = &refused
+		}
 	}
 	if fault, ok := at.faults[key.Name]; ok {
 		j.fault = &fault
@@ -95,6 +101,11 @@ func partial(s verdict.Step) bool {
 func (j join) steps(now time.Time, resources []scoped, proxies belief) []verdict.Step {
 	steps := []verdict.Step{j.watched()}
 	steps = append(steps, j.acceptSteps(now)...)
+	if j.duplicate != nil {
+		step := j.duplicate.Step
+		step.Outcome, step.Message = verdict.Warning, place(j.duplicate.Origin)+": "+step.Message
+		steps = append(steps, step)
+	}
 	if j.compiled {
 		steps = append(steps, j.compileSteps()...)
 		steps = append(steps, expiry(j.finding.Expires, now)...)
