@@ -147,7 +147,7 @@ func (b *build) deriveHTTP(g *derive.Graph, m *model.Collections) {
 
 	hosts := derive.Reduce(g, "host", b.placesByHost, b.host)
 	b.hostsByTable = derive.Group(g, "hosts by table", hosts, hostTable)
-	m.Tables = derive.Reduce(g, "table", b.tablesByID, b.table)
+	m.Tables = derive.Reduce(g, "table", b.tablesByID, b.table, derive.EqualFunc(equalTables))
 
 	shares := derive.Expand(g, "share", hosts, shareItems)
 	b.sharesByRoute = derive.Group(g, "shares by route", shares, shareRoute)
@@ -170,7 +170,7 @@ func (b *build) deriveTCP(g *derive.Graph, m *model.Collections) {
 func (b *build) deriveClusters(g *derive.Graph, m *model.Collections) {
 	b.httpByGateway = derive.Group(g, "http clusters by gateway", derive.Reduce(g, "http cluster", b.sharesByCluster, b.usedByHTTP), usedGateway)
 	b.tcpByGateway = derive.Group(g, "tcp clusters by gateway", derive.Reduce(g, "tcp cluster", b.streamsByCluster, b.usedByTCP), usedGateway)
-	clusters := derive.Expand(g, "cluster", b.served, b.clusterItems)
+	clusters := derive.Expand(g, "cluster", b.served, b.clusterItems, derive.EqualFunc(equalUsed))
 	m.Clusters = derive.Project(g, "model cluster", clusters, cluster)
 
 	b.clustersByID = derive.Group(g, "clusters by id", clusters, usedService)

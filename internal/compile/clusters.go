@@ -13,6 +13,12 @@ type used struct {
 	Upstream upstream
 }
 
+func equalUsed(a, b used) bool {
+	tlsA, tlsB := a.Upstream.TLS, b.Upstream.TLS
+	a.Upstream.TLS, b.Upstream.TLS = nil, nil
+	return a == b && (tlsA == tlsB || tlsA != nil && tlsB != nil && *tlsA == *tlsB)
+}
+
 // clusterKeys are the buckets of whatever uses clusters at a Gateway.
 func clusterKeys(g model.GatewayID, all []upstream) []string {
 	keys := make([]string, len(all))

@@ -24,7 +24,7 @@ func (b *build) httpFinding(c *derive.Ctx, key string, route *gateway_v1.HTTPRou
 	for _, s := range shares {
 		v.serves = v.serves || s.Entries > 0
 	}
-	v.attached = func(j joint) bool { return derive.Exists(c, b.tablesByID, string(j.table())) }
+	v.attached = func(j joint) bool { return j.Accepted && derive.Exists(c, b.tablesByID, string(j.table())) }
 	v.late = shadows(key, shares)
 	finding := v.finding(httpRouteRef(key))
 	finding.Status = &Status{Parents: v.parents(route.Generation)}

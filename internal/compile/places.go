@@ -33,13 +33,16 @@ func (p place) host() string { return hostKey(p.table(), p.Meeting.Domain) }
 
 func hostKey(table model.TableID, domain string) string { return string(table) + "|" + domain }
 
-// places are where an HTTPRoute serves. A domain has one listener, so that a
+// places are where an HTTPRoute serves: at listeners that are accepted. A domain has one listener, so that a
 // route that names it by two parentRefs has one place there: the one by the host
 // name that goes first.
 func places(_ *derive.Ctx, route string, a attachment) []derive.Item[place] {
 	best := map[string]place{}
 	for _, p := range a.Parents {
 		for _, j := range p.Joints {
+			if !j.Accepted {
+				continue
+			}
 			for _, m := range j.Meetings {
 				at := place{Section: j.section, Meeting: m, Route: route, Selection: j.Selection}
 				if other, taken := best[at.host()]; !taken || compareHosts(m.Host, other.Meeting.Host) < 0 {

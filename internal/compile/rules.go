@@ -69,17 +69,17 @@ func (b *build) readRules(c *derive.Ctx, key string, route *gateway_v1.HTTPRoute
 		if spec.Name != nil {
 			r.Label = string(*spec.Name)
 		}
-		action := b.act(c, field, route.Namespace, spec, &r)
-		r.enter(field, key, spec.Matches, action)
+		filters := readFilters(field+".filters", spec.Filters)
+		r.Invalid, r.Closed = filters.Invalid, filters.Closed
+		action := b.act(c, field, route.Namespace, spec, filters, &r)
+		r.enter(field, key, spec.Matches, filters, action)
 		out.Rules = append(out.Rules, r)
 	}
 	return out, true
 }
 
 // act reads what a rule does with requests.
-func (b *build) act(c *derive.Ctx, field, namespace string, spec gateway_v1.HTTPRouteRule, r *rule) model.Route {
-	filters := readFilters(field+".filters", spec.Filters)
-	r.Invalid, r.Closed = filters.Invalid, filters.Closed
+func (b *build) act(c *derive.Ctx, field, namespace string, spec gateway_v1.HTTPRouteRule, filters filterSet, r *rule) model.Route {
 	if filters.Unresolved != nil {
 		r.Unresolved = append(r.Unresolved, filters.Unresolved)
 	}
@@ -87,28 +87,21 @@ func (b *build) act(c *derive.Ctx, field, namespace string, spec gateway_v1.HTTP
 	r.Invalid = first(r.Invalid, why)
 	r.warn(field, spec)
 	out := model.Route{Filters: filters.Headers, Rewrite: filters.Rewrite}
-	switch {
-	case filters.Redirect != nil:
+	if filters.Redirect != nil {
 		out.Redirect = filters.Redirect
-		return r.closeIfAsked(out, filters)
-	default:
+	} else {
 		out.Forward = b.forward(c, field+".backendRefs", kindHTTPRoute, namespace, httpBackends(spec.BackendRefs), r)
-		if out.Forward == nil {
-			out.Status, out.Rewrite = 500, nil
-		} else {
-			out.Forward.Timeout = timeout
-		}
-		return r.closeIfAsked(out, filters)
 	}
-}
-
-// closeIfAsked replaces an action whose filters cannot be applied by a 500.
-func (r *rule) closeIfAsked(action model.Route, filters filterSet) model.Route {
-	if r.Closed == nil && filters.Unresolved == nil {
-		return action
+	switch {
+	case r.Closed != nil || filters.Unresolved != nil:
+		r.Clusters, r.Uses = nil, nil
+		return model.Route{Status: 500}
+	case out.Forward != nil:
+		out.Forward.Timeout = timeout
+	case out.Redirect == nil:
+		out.Status, out.Rewrite = 500, nil
 	}
-	r.Clusters, r.Uses = nil, nil
-	return model.Route{Status: 500}
+	return out
 }
 
 // warn notes the fields of a rule that have no effect yet and may be skipped.
@@ -122,13 +115,13 @@ func (r *rule) warn(field string, spec gateway_v1.HTTPRouteRule) {
 }
 
 // enter makes an entry of each match; no matches match everything.
-func (r *rule) enter(field, key string, matches []gateway_v1.HTTPRouteMatch, action model.Route) {
+func (r *rule) enter(field, key string, matches []gateway_v1.HTTPRouteMatch, filters filterSet, action model.Route) {
 	if len(matches) == 0 {
 		matches = []gateway_v1.HTTPRouteMatch{{}}
 	}
 	for i, spec := range matches {
 		match, why := readMatch(indexed(field+".matches", i), spec)
-		r.Invalid = first(r.Invalid, why, prefixEdit(field, match, action))
+		r.Invalid = first(r.Invalid, why, prefixEdit(field, match, filters))
 		e := entry{Route: action, Rank: rankOf(match), Match: digest(match)}
 		e.Route.Match = match
 		e.Route.Name = key + "/" + digest(e.Route)
@@ -141,9 +134,9 @@ func (r *rule) enter(field, key string, matches []gateway_v1.HTTPRouteMatch, act
 }
 
 // prefixEdit refuses to replace a prefix where none is matched.
-func prefixEdit(field string, match model.Match, action model.Route) *problem {
-	edits := action.Rewrite != nil && action.Rewrite.Path != nil && action.Rewrite.Path.Prefix ||
-		action.Redirect != nil && action.Redirect.Path != nil && action.Redirect.Path.Prefix
+func prefixEdit(field string, match model.Match, filters filterSet) *problem {
+	edits := filters.Rewrite != nil && filters.Rewrite.Path != nil && filters.Rewrite.Path.Prefix ||
+		filters.Redirect != nil && filters.Redirect.Path != nil && filters.Redirect.Path.Prefix
 	if edits && match.Path.Kind != model.PathPrefix {
 		return problemf(verdict.IncompatibleFilters, field+".filters", "ReplacePrefixMatch needs a match of type PathPrefix, not %s", match.Path.Kind)
 	}

@@ -1,9 +1,9 @@
 package compile
 
 import (
-	"strings"
-
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
@@ -61,28 +61,47 @@ func (s served) others(self section) []string {
 // other name of its listener, so that no request falls to a less specific one.
 func (b *build) table(c *derive.Ctx, id string) (model.RouteTable, bool) {
 	spec := derive.First(c, b.tablesByID, id, 1)[0].Value
-	hosts := map[string]model.VirtualHost{}
-	empty := model.VirtualHost{
-		Table: spec.ID, Gateway: spec.Gateway,
-		Origins: []model.Ref{{Collection: kindGateway, Name: string(spec.Gateway)}},
-	}
-	for _, domain := range spec.Others {
-		empty.Domain, empty.Misdirected = domain, true
-		hosts[domain] = empty
-	}
-	for _, domain := range spec.Own {
-		empty.Domain, empty.Misdirected = domain, false
-		hosts[domain] = empty
-	}
-	for _, item := range derive.All(c, b.hostsByTable, id) {
+	items := derive.All(c, b.hostsByTable, id)
+	hosts := make([]model.VirtualHost, 0, len(items)+len(spec.Own)+len(spec.Others))
+	for _, item := range items { // in order of domain, as their keys are
 		if with := item.Value.Virtual; len(with.Routes) > 0 {
-			hosts[with.Domain] = with
+			hosts = append(hosts, with)
 		}
 	}
-	out := model.RouteTable{ID: spec.ID, Gateway: spec.Gateway}
-	for _, h := range sortedMap(hosts) {
-		out.Hosts = append(out.Hosts, h)
+	for _, domain := range spec.Own {
+		hosts = withDomain(hosts, spec.empty(domain, false))
 	}
-	slices.SortFunc(out.Hosts, func(a, b model.VirtualHost) int { return strings.Compare(a.Domain, b.Domain) })
-	return out, true
+	for _, domain := range spec.Others {
+		hosts = withDomain(hosts, spec.empty(domain, true))
+	}
+	return model.RouteTable{ID: spec.ID, Gateway: spec.Gateway, Hosts: hosts}, true
+}
+
+// empty is a host without routes: every request gets 404, or 421.
+func (t tableSpec) empty(domain string, misdirected bool) model.VirtualHost {
+	return model.VirtualHost{
+		Table: t.ID, Gateway: t.Gateway, Domain: domain, Misdirected: misdirected,
+		Origins: []model.Ref{{Collection: kindGateway, Name: string(t.Gateway)}},
+	}
+}
+
+// withDomain puts a host in its place, unless there is one with its domain.
+func withDomain(hosts []model.VirtualHost, h model.VirtualHost) []model.VirtualHost {
+	at, taken := slices.BinarySearchFunc(hosts, h.Domain, func(h model.VirtualHost, domain string) int { return strings.Compare(h.Domain, domain) })
+	if taken {
+		return hosts
+	}
+	return slices.Insert(hosts, at, h)
+}
+
+// equalTables compares tables at the cost of what may differ: hosts that were not
+// derived anew share their routes.
+func equalTables(a, b model.RouteTable) bool {
+	return a.ID == b.ID && a.Gateway == b.Gateway && slices.EqualFunc(a.Hosts, b.Hosts, func(a, b model.VirtualHost) bool {
+		return sameMemory(a.Routes, b.Routes) && a.Domain == b.Domain && a.Misdirected == b.Misdirected || reflect.DeepEqual(a, b)
+	})
+}
+
+func sameMemory[T any](a, b []T) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }

@@ -1,0 +1,108 @@
+package compile
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// TestWorkOfOneEdit: what runs for one edit depends on the edit, and not on how
+// many routes, Services and Secrets there are.
+func TestWorkOfOneEdit(t *testing.T) {
+	edits := []struct {
+		name  string
+		apply func(w *world) derive.Result
+		want  map[string]int
+	}{
+		{"a rule changes", func(w *world) derive.Result { return w.apply(routeYAML(7, "/other", "s7")) }, map[string]int{
+			"attachment": 1, "rules": 1, "acceptable": 1, "host": 1, "hosts by table": 1, "share": 1, "table": 1, "finding HTTPRoute": 1,
+		}},
+		{"a route moves to another backend", func(w *world) derive.Result { return w.apply(routeYAML(7, "/", "s8")) }, map[string]int{
+			"attachment": 1, "rules": 1, "acceptable": 1, "host": 1, "hosts by table": 1, "share": 1, "table": 1, "finding HTTPRoute": 1,
+			"shares by route": 1, "shares by use": 1, "shares by cluster": 1, "http cluster": 1, "http clusters by gateway": 1, "cluster": 1, "clusters by id": 1,
+			"endpoints": 1, "endpoint source": 1, "sources by slice": 1, "finding Service": 1, "finding EndpointSlice": 1,
+		}},
+		{"a route is created", func(w *world) derive.Result { return w.apply(routeYAML(99999, "/", "s7")) }, map[string]int{
+			"attachment": 1, "rules": 1, "acceptable": 1, "membership": 1, "members by section": 1, "place": 1, "places by host": 1,
+			"host": 1, "hosts by table": 1, "table": 1, "share": 1, "shares by route": 1, "shares by use": 1, "shares by cluster": 1,
+			"finding HTTPRoute": 1, "finding Gateway": 1,
+		}},
+		{"an endpoint changes", func(w *world) derive.Result { return w.apply(sliceYAML(7, "10.9.9.9")) }, map[string]int{
+			"slices by service": 1, "endpoints": 1, "endpoint source": 1, "finding EndpointSlice": 1,
+		}},
+		{"a slice of an unused Service changes", func(w *world) derive.Result {
+			return w.apply(strings.ReplaceAll(sliceYAML(7, "10.9.9.9"), "s7", "unused"))
+		}, map[string]int{
+			"slices by service": 1, "endpoints": 1, "endpoint source": 1, "finding EndpointSlice": 1, // the slice leaves Service s7
+		}},
+		{"an unrelated Secret changes", func(w *world) derive.Result {
+			return w.apply("kind: Secret\nmetadata: {name: other, namespace: shop}\ndata: {a: Yg==}")
+		}, map[string]int{"finding Secret": 1}},
+		{"an unrelated Service is created", func(w *world) derive.Result {
+			return w.apply("kind: Service\nmetadata: {name: unused, namespace: shop}\nspec: {ports: [{port: 80}]}")
+		}, map[string]int{"service port": 1, "external name": 1, "finding Service": 1}},
+		{"an unrelated grant is created", func(w *world) derive.Result {
+			return w.apply("kind: ReferenceGrant\nmetadata: {name: n, namespace: shop}\nspec: {from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: x}], to: [{group: '', kind: Service}]}")
+		}, map[string]int{"permission": 1, "permissions": 1, "finding ReferenceGrant": 1}},
+		{"a label of a used Service changes", func(w *world) derive.Result {
+			return w.apply("kind: Service\nmetadata: {name: s7, namespace: shop, labels: {a: b}}\nspec: {ports: [{name: http, port: 80}]}")
+		}, map[string]int{"service port": 1, "external name": 1, "finding Service": 1}},
+	}
+	for _, n := range []int{30, 300, 3000} {
+		if n > 300 && testing.Short() {
+			continue
+		}
+		base := routes(t, n)
+		for _, e := range edits {
+			t.Run(fmt.Sprintf("%s among %d", e.name, n), func(t *testing.T) {
+				w := *base
+				w.t = t
+				if got := e.apply(&w).Work.Functions; !maps.Equal(got, e.want) {
+					t.Errorf("functions run:\n got %v\nwant %v", got, e.want)
+				}
+			})
+		}
+	}
+}
+
+// routes is a Gateway with n routes, each with a host, a Service and a slice of its own.
+func routes(t testing.TB, n int) *world {
+	t.Helper()
+	w := newWorld(t, Options{})
+	edits := decode(t, classYAML+"\n---"+edge)
+	for i := range n {
+		edits = append(edits, decode(t, routeYAML(i, "/", fmt.Sprintf("s%d", i/2*2+1)))...)
+		edits = append(edits, decode(t, sliceYAML(i, "10.0.0.1"))...)
+		edits = append(edits, decode(t, fmt.Sprintf("kind: Service\nmetadata: {name: s%d, namespace: shop}\nspec: {ports: [{name: http, port: 80}]}", i))...)
+		edits = append(edits, store.Edit(decode(t, fmt.Sprintf("kind: Secret\nmetadata: {name: s%d, namespace: shop}", i))[0]))
+	}
+	w.edit(edits...)
+	return w
+}
+
+func routeYAML(i int, path, service string) string {
+	return fmt.Sprintf(`
+kind: HTTPRoute
+metadata: {name: r%d, namespace: shop}
+spec:
+  parentRefs: [{name: edge}]
+  hostnames: [h%d.example]
+  rules:
+  - matches: [{path: {value: %s}}]
+    backendRefs: [{name: %s, port: 80}]
+`, i, i, path, service)
+}
+
+func sliceYAML(i int, address string) string {
+	return fmt.Sprintf(`
+kind: EndpointSlice
+metadata: {name: e%d, namespace: shop, labels: {kubernetes.io/service-name: s%d}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints: [{addresses: [%s]}]
+`, i, i, address)
+}
