@@ -11,6 +11,7 @@ import (
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	envoy_tls_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
@@ -39,7 +40,19 @@ func Static(t testing.TB, group string, anyPort bool, resources ...xdsserve.Reso
 		}
 		out.Listeners = append(out.Listeners, l)
 	}
-	return &envoy_bootstrap_v3.Bootstrap{StaticResources: out}
+	return &envoy_bootstrap_v3.Bootstrap{StaticResources: out, LayeredRuntime: runtime()}
+}
+
+// regexProgramLimit is what Gatehouse's own bootstrap sets.
+const regexProgramLimit = 32_768
+
+func runtime() *envoy_bootstrap_v3.LayeredRuntime {
+	limits := &structpb.Struct{Fields: map[string]*structpb.Value{
+		"re2.max_program_size.error_level": structpb.NewNumberValue(regexProgramLimit),
+	}}
+	return &envoy_bootstrap_v3.LayeredRuntime{Layers: []*envoy_bootstrap_v3.RuntimeLayer{{
+		Name: "gatehouse", LayerSpecifier: &envoy_bootstrap_v3.RuntimeLayer_StaticLayer{StaticLayer: limits},
+	}}}
 }
 
 // decoded are resources by what they are.

@@ -1,6 +1,8 @@
 package envoy
 
 import (
+	"strings"
+
 	envoy_accesslog_v3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
 	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	envoy_filelog_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/file/v3"
@@ -48,7 +50,7 @@ func accessLogs(s model.Settings, fields map[string]string) ([]*envoy_accesslog_
 	if s.AccessLog == "" {
 		return nil, nil
 	}
-	if err := checkName("settings.accessLog", s.AccessLog); err != nil {
+	if err := checkLog(s.AccessLog); err != nil {
 		return nil, err
 	}
 	name, sink := "envoy.access_loggers.file", message(&envoy_filelog_v3.FileAccessLog{
@@ -67,6 +69,13 @@ func accessLogs(s model.Settings, fields map[string]string) ([]*envoy_accesslog_
 	return []*envoy_accesslog_v3.AccessLog{{
 		Name: name, ConfigType: &envoy_accesslog_v3.AccessLog_TypedConfig{TypedConfig: config},
 	}}, nil
+}
+
+func checkLog(path string) error {
+	if path != "-" && !strings.HasPrefix(path, "/") {
+		return faultf("settings.accessLog", path, "not a log: use - for the proxy's standard output, or an absolute path")
+	}
+	return checkName("settings.accessLog", path)
 }
 
 func logFormat(fields map[string]string) *envoy_core_v3.SubstitutionFormatString {

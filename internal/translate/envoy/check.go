@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"errors"
 	"net/netip"
 	"regexp/syntax"
 	"strings"
@@ -16,7 +17,7 @@ func checkRegex(field, pattern string) error {
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return faultf(field, pattern, "invalid regular expression: %s; use RE2 syntax", regexCause(err))
+		return faultf(field, pattern, "invalid regular expression: %s; use RE2 syntax", regexCause(pattern, err))
 	}
 	if n := programSize(parsed); n > maxProgramSize {
 		return faultf(field, pattern, "regular expression too large: about %d instructions of at most %d; shorten its repetitions", n, maxProgramSize)
@@ -24,8 +25,15 @@ func checkRegex(field, pattern string) error {
 	return nil
 }
 
-func regexCause(err error) string {
-	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+// regexCause leaves out the expression where it is the whole pattern.
+func regexCause(pattern string, err error) string {
+	if problem, ok := errors.AsType[*syntax.Error](err); ok {
+		if problem.Expr == pattern {
+			return string(problem.Code)
+		}
+		return string(problem.Code) + " in " + problem.Expr
+	}
+	return err.Error()
 }
 
 // checkPath refuses what is not the path of a URL (RFC 3986 section 3.3): it
@@ -63,7 +71,7 @@ func checkHostname(field, name string, wildcard bool) error {
 	}
 	for label := range strings.SplitSeq(host, ".") {
 		if !validLabel(label) {
-			return faultf(field, name, "not a host name: each label has 1 to 63 of a-z, 0-9 and inner -")
+			return faultf(field, name, "not a host name: each label has 1 to 63 of a-z, 0-9, _ and inner -")
 		}
 	}
 	return nil

@@ -1,5 +1,39 @@
 // Package envoy turns model values into Envoy resources, one resource per thing,
-// each with the objects that it came from. Everything is checked before it
-// leaves: protobuf validation, regular expressions, durations, key pairs. A value
-// that fails a check is a Failure for its key and holds nothing else back. Pure.
+// each with the objects that it came from. It is pure: the same model gives the
+// same bytes, and a changed value costs its own translation.
+//
+// Everything is checked before it leaves: Envoy's own protobuf rules, regular
+// expressions as RE2 would compile them, durations, header names and values,
+// paths, host names, key pairs. A value that fails a check is a Failure for its
+// key and holds nothing else back; inside a route table, a route that cannot be
+// made answers 500 in its place (or is left out where its match is the problem),
+// and a virtual host or a TLS chain that cannot be made is left out.
+//
+// # What a client meets
+//
+// Where Gateway API is silent, the settings are those of Envoy's guide for
+// proxies at the edge, with these decisions:
+//
+//   - Paths are normalised (RFC 3986, and slashes that follow each other become
+//     one) before they are matched and forwarded. Gateway API cannot name a path
+//     with //, /./ or /../, so that a route would be passed by with one.
+//     A path with an escaped slash is redirected to the path that it stands for.
+//   - Headers with underscores pass, because an HTTPRoute can match them.
+//   - The client's address is that of its connection (use_remote_address);
+//     x-forwarded-for is appended to. Envoy's own x-envoy headers are neither
+//     taken from clients nor sent to backends. The backend's Server header stays.
+//   - A port or a trailing dot in the Host header does not count in host matching;
+//     the port reaches the backend.
+//   - Request headers must arrive within 10 s, and a stream may be idle for 5
+//     minutes. Requests have no other time limit than their route's, so Envoy's
+//     default of 15 s is off.
+//   - WebSocket upgrades are forwarded.
+//   - A request that no backend has begun to process is tried twice more, at
+//     other endpoints where there are any.
+//
+// # Names
+//
+// Resources are named by identity: a listener by its key in the model, a table
+// by its TableID, clusters and endpoints by ClusterID, secrets by CertificateID.
+// All but endpoints belong to the group of their Gateway.
 package envoy

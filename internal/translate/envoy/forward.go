@@ -41,7 +41,6 @@ func forward(route *envoy_route_v3.Route, r model.Route, edits headerEdits) ([]x
 	action := &envoy_route_v3.RouteAction{
 		Timeout:                     durationpb.New(r.Forward.Timeout),
 		ClusterNotFoundResponseCode: envoy_route_v3.RouteAction_INTERNAL_SERVER_ERROR,
-		RetryPolicy:                 safeRetries(),
 	}
 	if err := rewrite(action, r.Match.Path, r.Rewrite); err != nil {
 		return nil, within("rewrite", err)
@@ -49,17 +48,6 @@ func forward(route *envoy_route_v3.Route, r model.Route, edits headerEdits) ([]x
 	route.Action = &envoy_route_v3.Route_Route{Route: action}
 	spread(route, action, edits, shares)
 	return uses, nil
-}
-
-// safeRetries repeats, at another endpoint where there is one, what no backend
-// has begun to process: a connection that could not be made, or a stream that
-// the backend says it refused. It hides the moment between an endpoint's end
-// and the news of it.
-func safeRetries() *envoy_route_v3.RetryPolicy {
-	return &envoy_route_v3.RetryPolicy{
-		RetryOn:    "connect-failure,refused-stream",
-		NumRetries: wrapperspb.UInt32(2),
-	}
 }
 
 // share is the part of a route's requests that goes to one backend.

@@ -25,22 +25,22 @@ type fragment struct {
 }
 
 // Equal is how derive tells whether a table has to be put together again.
-func (f fragment) Equal(o fragment) bool {
+func (f *fragment) Equal(o *fragment) bool {
 	return f.table == o.table && f.domain == o.domain && bytes.Equal(f.body, o.body) && slices.Equal(f.uses, o.uses) &&
 		slices.Equal(f.origins, o.origins) && slices.EqualFunc(f.failures, o.failures, Failure.Equal)
 }
 
 // translateHost makes a virtual host. A route that cannot be made does not take
 // the others with it.
-func translateHost(h model.VirtualHost) fragment {
-	out := fragment{table: h.Table, domain: h.Domain}
-	host, err := virtualHost(h, &out)
+func translateHost(h model.VirtualHost) *fragment {
+	out := &fragment{table: h.Table, domain: h.Domain}
+	host, err := virtualHost(h, out)
 	if err == nil {
 		out.body, err = embed(host)
 	}
 	if err != nil {
 		out.failures = append(out.failures, failure(xdsserve.Routes, string(h.Table), hostRefs(h), err))
-		return fragment{table: h.Table, domain: h.Domain, failures: out.failures}
+		return &fragment{table: h.Table, domain: h.Domain, failures: out.failures}
 	}
 	out.uses = sortedUses(out.uses)
 	out.origins = origins(hostRefs(h))
@@ -61,7 +61,12 @@ func virtualHost(h model.VirtualHost, out *fragment) (*envoy_route_v3.VirtualHos
 	for _, r := range h.Routes {
 		host.Routes = append(host.Routes, hostRoute(h, r, out)...)
 	}
-	return host, nil
+	if len(out.uses) == 0 {
+		return host, nil
+	}
+	var err error
+	host.RetryPolicy, err = safeRetries()
+	return host, err
 }
 
 // hostRoute translates one route and records what it uses and what was wrong.

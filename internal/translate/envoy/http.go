@@ -18,11 +18,11 @@ import (
 // edge proxies has; the header timeout ends clients that send headers by the
 // byte. A stream without any traffic ends after Envoy's own 5 minutes.
 const (
-	maxStreams           = 100
-	streamWindow         = 64 << 10
-	connectionWindow     = 1 << 20
-	headersTimeout       = 10 * time.Second
-	streamIdleTimeout    = 5 * time.Minute
+	maxStreams            = 100
+	streamWindow          = 64 << 10
+	connectionWindow      = 1 << 20
+	headersTimeout        = 10 * time.Second
+	streamIdleTimeout     = 5 * time.Minute
 	connectionIdleTimeout = time.Hour
 )
 

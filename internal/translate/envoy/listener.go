@@ -24,6 +24,9 @@ func translateListener(name string, l model.Listener, s model.Settings, o Option
 	if err := checkName("name", name); err != nil {
 		return failed(xdsserve.Listener, name, l.Origins, err)
 	}
+	if err := checkBind(l); err != nil {
+		return failed(xdsserve.Listener, name, l.Origins, err)
+	}
 	built := listenerBuilder{settings: s, listener: &envoy_listener_v3.Listener{
 		Name:                          name,
 		Address:                       listenerAddress(l, o),
@@ -148,9 +151,19 @@ func serverName(host string) (*envoy_listener_v3.FilterChainMatch, error) {
 	return &envoy_listener_v3.FilterChainMatch{ServerNames: []string{host}}, nil
 }
 
+func checkBind(l model.Listener) error {
+	if l.Address.Zone() != "" {
+		return faultf("address", l.Address.String(), "an address with a zone cannot be bound: use one without")
+	}
+	if l.Port == 0 {
+		return faultf("port", "0", "a listener needs a port between 1 and 65535")
+	}
+	return nil
+}
+
 // listenerAddress is where to bind; the unspecified IPv6 address takes IPv4 too.
 func listenerAddress(l model.Listener, o Options) *envoy_core_v3.Address {
-	at := l.Address
+	at := l.Address.Unmap()
 	if !at.IsValid() {
 		at = o.bindAddress()
 	}

@@ -5,23 +5,26 @@ import (
 	"unicode/utf8"
 )
 
-// maxProgramSize bounds a regular expression, in RE2's own instructions; RE2
-// refuses a pattern whose program would outgrow its 8 MiB budget, which is
-// about this many, measured.
-const maxProgramSize = 100_000
+// maxProgramSize bounds a regular expression, in RE2's own instructions. The
+// proxies' bootstrap sets the same limit as re2.max_program_size.error_level.
+const maxProgramSize = 32_768
 
-// programSize estimates how many instructions RE2 needs. RE2 works on bytes, so
-// a class of runes costs more there than in Go.
+// bigClass is what a class of many ranges, such as \pL, may cost RE2 while it
+// compiles, with its memory limit in mind.
+const bigClass = 30
+
+// programSize is an upper bound of the instructions that RE2 needs. RE2 works on
+// bytes, so that runes cost more there than in Go.
 func programSize(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpRepeat:
-		return repeatSize(re)
+		return max(re.Max, re.Min+1) * (programSize(re.Sub[0]) + 1)
 	case syntax.OpCharClass:
-		return classSize(re.Rune)
+		return min(len(re.Rune)+2, bigClass)
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		return 10
 	case syntax.OpLiteral:
-		return literalSize(re.Rune)
+		return literalSize(re)
 	}
 	n := 2
 	for _, sub := range re.Sub {
@@ -30,23 +33,13 @@ func programSize(re *syntax.Regexp) int {
 	return n
 }
 
-func repeatSize(re *syntax.Regexp) int {
-	times := max(re.Max, re.Min+1, 1)
-	return times * (programSize(re.Sub[0]) + 1)
-}
-
-func classSize(ranges []rune) int {
+func literalSize(re *syntax.Regexp) int {
 	n := 1
-	for i := 0; i+1 < len(ranges); i += 2 {
-		n += utf8.RuneLen(max(ranges[i+1], 0)) + utf8.RuneLen(max(ranges[i], 0))
-	}
-	return n
-}
-
-func literalSize(runes []rune) int {
-	n := 0
-	for _, r := range runes {
+	for _, r := range re.Rune {
 		n += max(utf8.RuneLen(r), 1)
+	}
+	if re.Flags&syntax.FoldCase != 0 {
+		n *= 3
 	}
 	return n
 }

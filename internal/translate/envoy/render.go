@@ -74,4 +74,3 @@ func sortKeys(loose []byte) (json.RawMessage, error) {
 	}
 	return bytes.TrimSpace(out.Bytes()), nil
 }
-

@@ -29,7 +29,7 @@ func embed(host *envoy_route_v3.VirtualHost) ([]byte, error) {
 // assembleTable makes a route table of translated hosts. It only copies: the
 // encoding of a message is the concatenation of the encodings of its fields, and
 // the virtual hosts go where a deterministic encoder puts them.
-func assembleTable(id model.TableID, gateway model.GatewayID, hosts []fragment) Output {
+func assembleTable(id model.TableID, gateway model.GatewayID, hosts []*fragment) Output {
 	name := string(id)
 	if err := checkName("id", name); err != nil {
 		return failed(xdsserve.Routes, name, nil, err)
@@ -41,16 +41,25 @@ func assembleTable(id model.TableID, gateway model.GatewayID, hosts []fragment) 
 		out.Failures = append(out.Failures, failure(xdsserve.Routes, name, nil, err))
 		return out
 	}
-	var uses []xdsserve.Name
-	var from []string
-	for _, h := range hosts {
-		uses, from = append(uses, h.uses...), append(from, h.origins...)
-	}
-	out.Resource = seal(xdsserve.Routes, string(gateway), name, body, sortedUses(uses), sortedUnique(from))
+	uses, from := gather(hosts)
+	out.Resource = seal(xdsserve.Routes, string(gateway), name, body, uses, from)
 	return out
 }
 
-func joinHosts(name string, hosts []fragment) ([]byte, error) {
+// gather returns what the hosts use and come from.
+func gather(hosts []*fragment) ([]xdsserve.Name, []string) {
+	var m, n int
+	for _, h := range hosts {
+		m, n = m+len(h.uses), n+len(h.origins)
+	}
+	uses, from := make([]xdsserve.Name, 0, m), make([]string, 0, n)
+	for _, h := range hosts {
+		uses, from = append(uses, h.uses...), append(from, h.origins...)
+	}
+	return sortedUses(uses), sortedUnique(from)
+}
+
+func joinHosts(name string, hosts []*fragment) ([]byte, error) {
 	head, err := marshal(&envoy_route_v3.RouteConfiguration{Name: name})
 	if err != nil {
 		return nil, err
@@ -82,15 +91,16 @@ func tableSettings() *envoy_route_v3.RouteConfiguration {
 
 // uniqueHosts sorts hosts by domain and leaves out those without a body and
 // those whose domain is taken: Envoy refuses a table that has one twice.
-func uniqueHosts(table string, hosts []fragment, out *Output) []fragment {
-	hosts = slices.SortedStableFunc(slices.Values(hosts), func(a, b fragment) int { return strings.Compare(a.domain, b.domain) })
+func uniqueHosts(table string, hosts []*fragment, out *Output) []*fragment {
+	hosts = slices.Clone(hosts)
+	slices.SortStableFunc(hosts, func(a, b *fragment) int { return strings.Compare(a.domain, b.domain) })
 	kept := hosts[:0]
-	for i, h := range hosts {
+	for _, h := range hosts {
 		out.Failures = append(out.Failures, h.failures...)
 		if len(h.body) == 0 {
 			continue
 		}
-		if i > 0 && len(kept) > 0 && kept[len(kept)-1].domain == h.domain {
+		if len(kept) > 0 && kept[len(kept)-1].domain == h.domain {
 			out.Failures = append(out.Failures, duplicateHost(table, h))
 			continue
 		}
@@ -99,7 +109,7 @@ func uniqueHosts(table string, hosts []fragment, out *Output) []fragment {
 	return kept
 }
 
-func duplicateHost(table string, h fragment) Failure {
+func duplicateHost(table string, h *fragment) Failure {
 	f := Failure{
 		Type: xdsserve.Routes, Name: table, Field: "hosts.domain",
 		Message: fmt.Sprintf("%q: the table has this host twice; the first is served", h.domain),
@@ -114,7 +124,7 @@ func duplicateHost(table string, h fragment) Failure {
 
 // translateTable makes a route table in one go.
 func translateTable(t model.RouteTable) Output {
-	hosts := make([]fragment, len(t.Hosts))
+	hosts := make([]*fragment, len(t.Hosts))
 	for i, h := range t.Hosts {
 		hosts[i] = translateHost(h)
 	}

@@ -14,7 +14,9 @@ import (
 
 func TestMatches(t *testing.T) {
 	names := []string{"exact", "regex", "prefix", "method", "header", "header-regex", "query", "query-regex", "all", "rest"}
-	route := func(name string, m model.Match) model.Route { return model.Route{Name: name, Match: m, Forward: to(name)} }
+	route := func(name string, m model.Match) model.Route {
+		return model.Route{Name: name, Match: m, Forward: to(name)}
+	}
 	f := serve(t, plain([]model.VirtualHost{{Domain: "*", Routes: []model.Route{
 		route("all", model.Match{
 			Path: prefix("/all").Path, Method: "PUT",
@@ -82,7 +84,9 @@ func header(pairs ...string) http.Header {
 
 func TestHosts(t *testing.T) {
 	names := []string{"exact", "wild", "deep"}
-	all := func(name string) []model.Route { return []model.Route{{Name: "r", Match: prefix("/"), Forward: to(name)}} }
+	all := func(name string) []model.Route {
+		return []model.Route{{Name: "r", Match: prefix("/"), Forward: to(name)}}
+	}
 	f := serve(t, plain([]model.VirtualHost{
 		{Domain: "a.example", Routes: all("exact")},
 		{Domain: "*.example", Routes: all("wild")},

@@ -79,7 +79,12 @@ type translated struct {
 
 func translate(t testing.TB, w world) translated {
 	t.Helper()
-	g, outputs := graph(Options{})
+	return translateWith(t, w, Options{})
+}
+
+func translateWith(t testing.TB, w world, o Options) translated {
+	t.Helper()
+	g, outputs := graph(o)
 	result := g.Eval(derive.State{}, store.View{}.Apply(w.edits()...))
 	for _, f := range result.Faults {
 		t.Fatalf("%s of %s panicked: %v\n%s", f.Node, f.Key, f.Panic, f.Stack)
@@ -138,12 +143,20 @@ func backendID(name string) model.ClusterID {
 }
 
 // to forwards everything to one backend.
-func to(name string) *model.Forward { return split(model.WeightedBackend{Cluster: backendID(name), Weight: 1}) }
+func to(name string) *model.Forward {
+	return split(model.WeightedBackend{Cluster: backendID(name), Weight: 1})
+}
 
 func split(b ...model.WeightedBackend) *model.Forward { return &model.Forward{Backends: b} }
 
-func prefix(p string) model.Match { return model.Match{Path: model.PathMatch{Kind: model.PathPrefix, Value: p}} }
+func prefix(p string) model.Match {
+	return model.Match{Path: model.PathMatch{Kind: model.PathPrefix, Value: p}}
+}
 
-func exact(p string) model.Match { return model.Match{Path: model.PathMatch{Kind: model.PathExact, Value: p}} }
+func exact(p string) model.Match {
+	return model.Match{Path: model.PathMatch{Kind: model.PathExact, Value: p}}
+}
 
-func pattern(p string) model.Match { return model.Match{Path: model.PathMatch{Kind: model.PathRegex, Value: p}} }
+func pattern(p string) model.Match {
+	return model.Match{Path: model.PathMatch{Kind: model.PathRegex, Value: p}}
+}
