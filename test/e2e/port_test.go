@@ -2,14 +2,19 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/api/meta"
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/test/rig"
@@ -53,13 +58,8 @@ func TestPortHeldByForeignProcess(t *testing.T) {
 		}
 		return err
 	})
-	s.eventually(t, "status says that it is not programmed", func(ctx context.Context) error {
-		r, err := s.Ask(ctx, "status", "gateway", "e2e/edge", "-o", "json")
-		if err == nil && !strings.Contains(r.Stdout, `"Programmed"`) {
-			err = fmt.Errorf("status:\n%s", r.Stdout)
-		}
-		return err
-	})
+	s.programmed(t, "e2e/edge", "taken", meta_v1.ConditionFalse, str(held))
+	s.programmed(t, "e2e/edge", "http", meta_v1.ConditionTrue)
 
 	if err := foreign.Close(); err != nil {
 		t.Fatal(err)
@@ -86,18 +86,45 @@ func TestTwoGatewaysWantOnePort(t *testing.T) {
 	s.eventually(t, "the older Gateway has the port", func(ctx context.Context) error {
 		return s.try(ctx, "port"+domain, try{from: "red"})
 	})
-	step := s.waitReason(t, "gateway", "e2e/another", "PortUnavailable")
-	for _, word := range []string{"e2e/edge", "spec.addresses"} {
-		if !strings.Contains(step.Message, word) {
-			t.Errorf("the message does not name %s: %s", word, step.Message)
-		}
+	for _, word := range []string{"held by Gateway e2e/edge", "spec.addresses", str(s.http)} {
+		s.eventually(t, "the younger is told who and what to do", func(ctx context.Context) error {
+			return s.explains(ctx, word, "gateway e2e/another")
+		})
 	}
+	s.programmed(t, "e2e/another", "http", meta_v1.ConditionFalse, "e2e/edge", "spec.addresses")
 	s.waitState(t, "gateway", "e2e/edge", verdict.Serving)
 
 	s.remove(t, "edge.yaml")
 	s.eventually(t, "the younger has it once the older is gone", func(ctx context.Context) error {
 		return s.try(ctx, "port"+domain, try{from: "green"})
 	})
+}
+
+// programmed waits until a listener's condition Programmed is as wanted, with
+// every word in its message.
+func (s *stage) programmed(t *testing.T, gateway, listener string, want meta_v1.ConditionStatus, words ...string) {
+	t.Helper()
+	s.eventually(t, fmt.Sprintf("listener %s of %s has Programmed=%s", listener, gateway, want), func(ctx context.Context) error {
+		raw, err := s.API().Object(ctx, "gateway", gateway)
+		if err != nil {
+			return err
+		}
+		var object gateway_v1.Gateway
+		if err := json.Unmarshal(raw, &object); err != nil {
+			return err
+		}
+		for _, l := range object.Status.Listeners {
+			c := meta.FindStatusCondition(l.Conditions, string(gateway_v1.ListenerConditionProgrammed))
+			if string(l.Name) == listener && c != nil && c.Status == want && c.ObservedGeneration == object.Generation && hasAll(c.Message, words) {
+				return nil
+			}
+		}
+		return fmt.Errorf("status is %+v", object.Status.Listeners)
+	})
+}
+
+func hasAll(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 func created(name, at string) string {
