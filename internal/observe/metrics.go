@@ -1,8 +1,12 @@
 package observe
 
 import (
+	"runtime"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/version"
 )
 
 // Metrics are the metrics of one running instance, in a registry of their own.
@@ -43,6 +47,7 @@ func NewMetrics() *Metrics {
 	m.describeObjects(c)
 	m.describeLoop(c)
 	m.describeProxies(c)
+	m.Build.WithLabelValues(version.Number, runtime.Version()).Set(1)
 	m.documented = c.metrics
 	return m
 }

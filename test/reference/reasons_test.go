@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,12 +34,12 @@ func scenarioFiles(t *testing.T) map[string][]byte {
 }
 
 // example returns the scenario that shows a reason: the one named after it, else
-// the first by name whose outcome has it.
+// the first by name whose verdicts have it.
 func example(scenarios map[string][]byte, reason string) string {
 	var found []string
-	word := regexp.MustCompile(`(?m)\b` + regexp.QuoteMeta(reason) + `\b`)
+	step := regexp.MustCompile(`(?m)^  [a-z]+ [a-z]+ ` + regexp.QuoteMeta(reason) + `[ :]`) // "  compile excluded REASON field: message"
 	for path, text := range scenarios {
-		if word.Match(outcome(text)) {
+		if step.Match(text) {
 			found = append(found, path)
 		}
 	}
@@ -56,16 +55,6 @@ func example(scenarios map[string][]byte, reason string) string {
 		}
 	}
 	return fmt.Sprintf("[%s](../../%s)", strings.TrimSuffix(filepath.Base(best), ".txtar"), best)
-}
-
-// outcome is the part of a scenario that was generated: verdicts and status.
-func outcome(text []byte) []byte {
-	for _, mark := range []string{"-- verdicts", "-- status"} {
-		if i := bytes.Index(text, []byte(mark)); i >= 0 {
-			return text[i:]
-		}
-	}
-	return nil
 }
 
 // kebab turns "NoMatchingParent" into "no-matching-parent".
@@ -88,17 +77,25 @@ func reasonsPage(t *testing.T) []byte {
 	scenarios := scenarioFiles(t)
 	for _, class := range []verdict.Class{verdict.OutcomeClass, verdict.FailureClass, verdict.InfoClass} {
 		m.text("## %s", strings.ToUpper(string(class[:1]))+string(class[1:]))
-		m.head("reason", "meaning", "what to do", "scenario")
-		for _, r := range verdict.All {
-			if r.Class != class {
-				continue
-			}
-			if r.Meaning == "" || r.Remedy == "" && class != verdict.InfoClass {
-				t.Errorf("reason %s has no meaning or no remedy", r.Name)
-			}
-			m.row(code(r.Name), r.Meaning, r.Remedy, example(scenarios, r.Name))
-		}
-		m.gap()
+		reasonTable(t, m, class, scenarios)
 	}
 	return m.Bytes()
+}
+
+func reasonTable(t *testing.T, m *markdown, class verdict.Class, scenarios map[string][]byte) {
+	head := []string{"reason", "meaning", "what to do", "scenario"}
+	if class == verdict.InfoClass {
+		head = head[:2]
+	}
+	m.head(head...)
+	for _, r := range verdict.All {
+		if r.Class != class {
+			continue
+		}
+		if r.Meaning == "" || r.Remedy == "" && class != verdict.InfoClass {
+			t.Errorf("reason %s has no meaning or no remedy", r.Name)
+		}
+		m.row([]string{code(r.Name), r.Meaning, r.Remedy, example(scenarios, r.Name)}[:len(head)]...)
+	}
+	m.gap()
 }
