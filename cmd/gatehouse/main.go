@@ -6,12 +6,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	// A second signal ends the process at once, unless it comes with the first:
+	// some senders signal both a process and its group.
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	os.Exit(cli.Main(ctx, cli.Process{Args: os.Args[1:], Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}))
 }

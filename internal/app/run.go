@@ -44,6 +44,8 @@ type instance struct {
 	since   time.Time
 	envoy   string // path
 	how     string // it was found
+	version string // of Envoy
+	sockets string // directory
 	metrics *observe.Metrics
 	pulse   *observe.Pulse
 
@@ -57,15 +59,12 @@ type instance struct {
 
 // Run serves until ctx ends.
 func Run(ctx context.Context, c config.Run, io IO) error {
-	path, how, err := host.FindEnvoy(c.Envoy)
-	if err != nil {
+	i := &instance{config: c, io: io, since: time.Now(), metrics: observe.NewMetrics(), pulse: new(observe.Pulse)}
+	if err := i.find(ctx); err != nil {
 		return err
 	}
-	i := &instance{
-		config: c, io: io, since: time.Now(), envoy: path, how: how,
-		metrics: observe.NewMetrics(), pulse: new(observe.Pulse),
-	}
 	i.build()
+	defer func() { _ = host.RemoveSocketDir(i.sockets) }()
 	// Started in this order, stopped in reverse:
 	return runner.Run(ctx, runner.Options{StopTimeout: c.DrainTimeout + 15*time.Second},
 		// first, because a second instance on this directory would end our proxies
@@ -85,6 +84,21 @@ func Run(ctx context.Context, c config.Run, io IO) error {
 	)
 }
 
+// find looks for what the instance needs on this machine: Envoy, and a place for sockets.
+func (i *instance) find(ctx context.Context) (err error) {
+	if i.envoy, i.how, err = host.FindEnvoy(i.config.Envoy); err != nil {
+		return err
+	}
+	if i.version, err = host.Version(ctx, i.envoy); err != nil {
+		return err
+	}
+	if warning := host.VersionWarning(i.version); warning != "" {
+		i.io.Log.Warn(warning, observe.KeyVersion, i.version, observe.KeyPath, i.envoy)
+	}
+	i.sockets, err = host.SocketDir(i.config.StateDir)
+	return err
+}
+
 // build makes the parts that need nothing from outside.
 func (i *instance) build() {
 	c := i.config
@@ -93,7 +107,7 @@ func (i *instance) build() {
 	i.loop = pipeline.New(pipeline.Options{
 		Graph: graph, Target: i.target, Live: i.io.Live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
 		Controller:  gateway_v1.GatewayController(c.ControllerName),
-		Identity:    pipeline.Identity{Version: version.Number, Envoy: version.Envoy, Since: i.since},
+		Identity:    pipeline.Identity{Version: version.Number, Envoy: i.version, Since: i.since},
 		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Now: time.Now,
 	})
 }
@@ -104,7 +118,7 @@ func newGraph(controller string, f config.Features, bind netip.Addr) *pipeline.G
 	}, envoy.Options{BindAddress: bind})
 }
 
-func (i *instance) socket() string { return filepath.Join(i.config.StateDir, "xds.sock") }
+func (i *instance) socket() string { return filepath.Join(i.sockets, "xds.sock") }
 
 // listen opens the admin and the metrics address.
 func (i *instance) listen(ctx context.Context) error {
@@ -117,7 +131,7 @@ func (i *instance) listen(ctx context.Context) error {
 		return err
 	}
 	i.io.Live.Started(observe.Start{
-		Version: version.Number, Envoy: version.Envoy, EnvoyHow: i.how, Paths: i.config.Paths,
+		Version: version.Number, Envoy: i.version, EnvoyHow: i.how, Paths: i.config.Paths,
 		Admin: url(i.adminListener), Metrics: url(i.metricsListener),
 	})
 	return nil

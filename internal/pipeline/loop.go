@@ -190,7 +190,13 @@ func (l *Loop) observe(batch snapshot.Batch) {
 func (l *Loop) processNews(e host.Event) {
 	switch e.Kind {
 	case host.Exited:
-		l.Metrics.ProxyRestarts.Inc()
+		if e.Err == nil {
+			l.Log.Info("proxy ended", observe.KeyGateway, e.Gateway, observe.KeyPID, e.PID)
+			return
+		}
+		if e.Again {
+			l.Metrics.ProxyRestarts.Inc()
+		}
 		l.Log.Warn("proxy exited", observe.KeyGateway, e.Gateway, observe.KeyPID, e.PID, observe.KeyError, e.Err, observe.KeyRestart, e.Restart)
 	case host.Started, host.Ready, host.Adopted:
 		l.Log.Info("proxy "+string(e.Kind), observe.KeyGateway, e.Gateway, observe.KeyPID, e.PID)

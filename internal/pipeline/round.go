@@ -44,7 +44,7 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 
 // publish hands the delta to the proxies and the processes that run them.
 func (l *Loop) publish(ctx context.Context, delta derive.Delta, changes []change) {
-	if l.gatewaysChanged(delta) {
+	if !l.started || l.gatewaysChanged(delta) { // the first time ends what earlier Gateways left running
 		l.Proxies.Ensure(l.gateways())
 	}
 	update := l.Graph.update(delta)
