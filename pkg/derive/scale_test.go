@@ -138,7 +138,7 @@ func TestWorkDependsOnTheChange(t *testing.T) {
 }
 
 // TestAllocationsDependOnTheChange: what one small change allocates among 30,000
-// routes is at most a half more than among 300, where the trees are less deep.
+// routes is at most twice that among 300: the trees are that much deeper.
 func TestAllocationsDependOnTheChange(t *testing.T) {
 	allocations := map[int][]float64{}
 	for _, n := range []int{300, 30_000} {
@@ -151,7 +151,7 @@ func TestAllocationsDependOnTheChange(t *testing.T) {
 		}
 	}
 	for i, change := range smallChanges {
-		if few, many := allocations[300][i], allocations[30_000][i]; many > few*1.5 {
+		if few, many := allocations[300][i], allocations[30_000][i]; many > few*2 {
 			t.Errorf("%s: %.0f allocations among 300 and %.0f among 30,000", change.name, few, many)
 		}
 	}
