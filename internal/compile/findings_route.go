@@ -92,10 +92,11 @@ func (v routeVerdict) finding(self store.Key) Finding {
 	return f
 }
 
-// refused tells whether a value that nothing is specified for is at fault.
+// refused tells whether a value that nothing is specified for is at fault. A rule
+// that fails closed has a specified outcome.
 func (v routeVerdict) refused() bool {
 	for _, r := range v.rules {
-		if why := r.fault(); why != nil && why.Reason.Class == verdict.FailureClass {
+		if why := r.Invalid; why != nil && why.Reason.Class == verdict.FailureClass {
 			return true
 		}
 	}

@@ -1,0 +1,154 @@
+package compile
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+)
+
+const oneService = "kind: Service\nmetadata: {name: one, namespace: shop}\nspec: {ports: [{port: 80}]}"
+
+func TestFiltersOfARule(t *testing.T) {
+	const to = "backendRefs: [{name: one, port: 80}]"
+	for _, c := range []struct {
+		name string
+		rule string
+		want model.Route // what of it counts
+	}{
+		{
+			"header edits at rule and backend", "{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: X-A, value: a}, {name: x-a, value: b}], add: [{name: B, value: c}], remove: [C, c]}}], backendRefs: [{name: one, port: 80, filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {set: [{name: D, value: d}]}}]}]}",
+			model.Route{
+				Filters: model.Filters{Request: model.HeaderEdit{Set: []model.Header{{Name: "x-a", Value: "a"}}, Add: []model.Header{{Name: "b", Value: "c"}}, Remove: []string{"c"}}},
+				Forward: &model.Forward{Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1, Filters: model.Filters{Response: model.HeaderEdit{Set: []model.Header{{Name: "d", Value: "d"}}}}}}},
+			},
+		},
+		{
+			"a rewrite", "{filters: [{type: URLRewrite, urlRewrite: {hostname: b.example, path: {type: ReplacePrefixMatch, replacePrefixMatch: /b}}}], " + to + "}",
+			model.Route{
+				Rewrite: &model.Rewrite{Hostname: "b.example", Path: &model.PathEdit{Prefix: true, Value: "/b"}},
+				Forward: &model.Forward{Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}},
+			},
+		},
+		{
+			"a redirect", "{filters: [{type: RequestRedirect, requestRedirect: {scheme: https, hostname: b.example, statusCode: 308, path: {type: ReplaceFullPath, replaceFullPath: /b}}}]}",
+			model.Route{Redirect: &model.Redirect{Scheme: "https", Hostname: "b.example", Status: 308, Path: &model.PathEdit{Value: "/b"}}},
+		},
+		{
+			"a redirect to the listener's own port", "{filters: [{type: RequestRedirect, requestRedirect: {hostname: b.example}}]}",
+			model.Route{Redirect: &model.Redirect{Hostname: "b.example", Port: 8080, Status: 302}},
+		},
+		{
+			"the shorter timeout", "{timeouts: {request: 10s, backendRequest: 1500ms}, " + to + "}",
+			model.Route{Forward: &model.Forward{Timeout: 1500 * time.Millisecond, Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}}},
+		},
+		{
+			"a timeout of 0 is none", "{timeouts: {request: 10s, backendRequest: 0s}, " + to + "}",
+			model.Route{Forward: &model.Forward{Timeout: 10 * time.Second, Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, f, _ := oneRoute(t, c.rule, oneService)
+			r.Name, r.Match, r.Origins = "", model.Match{}, nil
+			equal(t, r, c.want)
+			if !f.Serves || f.Failed {
+				t.Errorf("serves %v, failed %v: %v", f.Serves, f.Failed, f.Steps)
+			}
+		})
+	}
+}
+
+// A filter that cannot be applied is never skipped: its rule answers 500.
+func TestFiltersThatFailClosed(t *testing.T) {
+	for _, c := range []struct {
+		name, rule string
+		accepted   string
+		resolved   string
+		reason     verdict.Reason
+	}{
+		{"mirror", "{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: one, port: 80}}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.NotYetSupported},
+		{"CORS", "{filters: [{type: CORS, cors: {allowOrigins: ['*']}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.NotYetSupported},
+		{"external authorisation", "{filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: one, port: 80}}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.NotYetSupported},
+		{"a kind of filter that is unknown", "{filters: [{type: Shiny}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.UnsupportedValue},
+		{"a filter of a backend", "{backendRefs: [{name: one, port: 80, filters: [{type: URLRewrite, urlRewrite: {hostname: b.example}}]}]}", "UnsupportedValue", "ResolvedRefs", verdict.NotYetSupported},
+		{"a reference to a filter that is unknown", "{filters: [{type: ExtensionRef, extensionRef: {group: example.net, kind: Thing, name: x}}], backendRefs: [{name: one, port: 80}]}", "Accepted", "InvalidKind", verdict.InvalidKind},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, f, _ := oneRoute(t, c.rule, oneService)
+			equal(t, action(r), "500")
+			equal(t, f.Status.Parents[0].Conditions[0].Reason, c.accepted)
+			equal(t, f.Status.Parents[0].Conditions[1].Reason, c.resolved)
+			if !f.Serves || f.Failed || !hasStep(f, verdict.Warning, c.reason) {
+				t.Errorf("serves %v, failed %v: %v", f.Serves, f.Failed, f.Steps)
+			}
+		})
+	}
+}
+
+func TestValuesThatNothingIsSpecifiedFor(t *testing.T) {
+	for _, c := range []struct {
+		name, rule string
+		field      string
+		reason     verdict.Reason
+		failed     bool
+	}{
+		{"a path that RE2 refuses", "{matches: [{path: {type: RegularExpression, value: '/('}}]}", "spec.rules[0].matches[0].path.value", verdict.UnsupportedValue, true},
+		{"a scheme", "{filters: [{type: RequestRedirect, requestRedirect: {scheme: ftp}}]}", "spec.rules[0].filters[0].requestRedirect.scheme", verdict.UnsupportedValue, true},
+		{"a status", "{filters: [{type: RequestRedirect, requestRedirect: {statusCode: 304}}]}", "spec.rules[0].filters[0].requestRedirect.statusCode", verdict.UnsupportedValue, true},
+		{"a timeout", "{timeouts: {request: soon}}", "spec.rules[0].timeouts.request", verdict.UnsupportedValue, true},
+		{"the host as a header", "{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: x}]}}]}", "spec.rules[0].filters[0].requestHeaderModifier", verdict.UnsupportedValue, true},
+		{"a prefix replaced where none is matched", "{matches: [{path: {type: Exact, value: /a}}], filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /b}}}]}", "spec.rules[0].filters", verdict.IncompatibleFilters, false},
+		{"filters that exclude each other", "{filters: [{type: RequestRedirect, requestRedirect: {}}, {type: URLRewrite, urlRewrite: {hostname: b.example}}]}", "spec.rules[0].filters", verdict.IncompatibleFilters, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, f, _ := oneRoute(t, c.rule)
+			equal(t, action(r), "none")
+			accepted := f.Status.Parents[0].Conditions[0]
+			equal(t, string(accepted.Status)+" "+accepted.Reason, "False "+c.reason.Name)
+			if f.Serves || f.Failed != c.failed {
+				t.Errorf("serves %v, failed %v: %v", f.Serves, f.Failed, f.Steps)
+			}
+			at := ""
+			for _, s := range f.Steps {
+				if s.Reason == c.reason.Name {
+					at = s.Field
+				}
+			}
+			equal(t, at, c.field)
+		})
+	}
+}
+
+// A partly invalid route drops its invalid rules and keeps the others.
+func TestPartlyInvalidRoute(t *testing.T) {
+	w := with(t, classYAML, edge, `
+kind: HTTPRoute
+metadata: {name: r, namespace: shop, generation: 4}
+spec:
+  parentRefs: [{name: edge}]
+  hostnames: [a.example]
+  rules:
+  - {matches: [{path: {value: /good}}]}
+  - {name: bad, matches: [{path: {type: RegularExpression, value: '/('}}, {path: {value: /also-gone}}]}
+  - {matches: [{path: {value: /closed}}], filters: [{type: CORS, cors: {}}]}
+`)
+	f := w.finding("HTTPRoute", "shop/r")
+	equal(t, routesOf(w, "shop/edge/8080", "a.example"), []string{"shop/r /closed", "shop/r /good"})
+	conditions := f.Status.Parents[0].Conditions
+	equal(t, conditionText(conditions), "Accepted=True Accepted, ResolvedRefs=True ResolvedRefs, PartiallyInvalid=True UnsupportedValue")
+	if m := conditions[2].Message; !strings.HasPrefix(m, "Dropped Rule") || !strings.Contains(m, `"bad"`) || !strings.Contains(m, "spec.rules[2]") {
+		t.Errorf("message %q", m)
+	}
+	if f.Failed || !hasStep(f, verdict.WasExcluded, verdict.UnsupportedValue) {
+		t.Errorf("failed %v, steps %v", f.Failed, reasons(f))
+	}
+}
+
+// What may be skipped is a warning; the rule serves.
+func TestFieldsWithoutEffectYet(t *testing.T) {
+	r, f, _ := oneRoute(t, "{retry: {attempts: 2}, sessionPersistence: {type: Cookie}, backendRefs: [{name: one, port: 80}]}", oneService)
+	equal(t, action(r), "shop/one:80*1")
+	equal(t, reasons(f), []string{"ok Attached", "warning NotYetSupported", "warning NotYetSupported"})
+}
