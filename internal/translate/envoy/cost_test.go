@@ -42,13 +42,13 @@ func (w world) withHost(i int, weight uint32) store.Edit {
 	copy(hosts, t.Hosts)
 	hosts[i] = largeHost(i, weight)
 	t.Hosts = hosts
-	return store.Edit{Key: store.Key{Collection: inTables, Name: string(t.ID)}, Value: t}
+	return store.Edit{Collection: inTables, Name: string(t.ID), Value: t}
 }
 
 func (w world) withEndpoint(i int, port uint16) store.Edit {
 	e := w.Endpoints[i]
 	e.Addresses = []model.Endpoint{{Address: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), port)}}
-	return store.Edit{Key: store.Key{Collection: inEndpoints, Name: string(e.Cluster)}, Value: e}
+	return store.Edit{Collection: inEndpoints, Name: string(e.Cluster), Value: e}
 }
 
 // TestWork: what a change runs depends on the change and not on the size of the model.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -123,8 +124,6 @@ func newRequest(ctx context.Context, q question, secure bool) (*http.Request, er
 	if q.Host != "" {
 		request.Host = q.Host
 	}
-	for name, values := range q.Header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, q.Header)
 	return request, nil
 }

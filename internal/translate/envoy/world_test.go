@@ -48,7 +48,7 @@ func graph(o Options) (*derive.Graph, Outputs) {
 func (w world) edits() []store.Edit {
 	var out []store.Edit
 	put := func(collection, name string, value any) {
-		out = append(out, store.Edit{Key: store.Key{Collection: collection, Name: name}, Value: value})
+		out = append(out, store.Edit{Collection: collection, Name: name, Value: value})
 	}
 	for _, v := range w.Gateways {
 		put(inGateways, string(v.ID), v)
