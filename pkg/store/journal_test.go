@@ -81,3 +81,19 @@ func TestSiblingIsNoAncestor(t *testing.T) {
 	require(t, "ancestry of a child", []bool{false, true}, []bool{child.DescendsFrom(a), child.DescendsFrom(b)})
 	require(t, "difference", 0, len(slices.Collect(store.Diff(a, b))))
 }
+
+// TestDiffOfBatchesOfManySizes finds every change, whichever batch made the edits too many.
+func TestDiffOfBatchesOfManySizes(t *testing.T) {
+	base := store.View{}.Apply(edit(0, 1))
+	view, edited := base, 0
+	for _, size := range []int{2, 10, 60, 1, 100, 3} {
+		var batch []store.Edit
+		for range size {
+			edited++
+			batch = append(batch, edit(edited, 1))
+		}
+		view = view.Apply(batch...)
+		require(t, "changes", edited, len(slices.Collect(store.Diff(base, view))))
+		require(t, "changes backwards", edited, len(slices.Collect(store.Diff(view, base))))
+	}
+}
