@@ -155,3 +155,13 @@ func TestGrantRunsOnlyWhatFlips(t *testing.T) {
 	equal(t, w.finding("HTTPRoute", "shop/r1").Status.Parents[0].Conditions[1].Reason, "BackendNotFound")
 	equal(t, w.finding("HTTPRoute", "shop/r2").Status.Parents[0].Conditions[1].Reason, "RefNotPermitted")
 }
+
+func TestShareThatAnswers500IsTold(t *testing.T) {
+	_, f, _ := oneRoute(t, "backendRefs: [{name: one, port: 80, weight: 7}, {name: absent, port: 80, weight: 1}]", oneService)
+	last := f.Steps[len(f.Steps)-1]
+	equal(t, last, verdict.Step{
+		Stage: verdict.Compile, Outcome: verdict.Warning, Reason: "BackendNotFound",
+		Message: "Service shop/absent does not exist; 12.5% of requests answer 500", Field: "spec.rules[0].backendRefs[1]",
+		Related: []verdict.Ref{{Collection: "Service", Name: "shop/absent"}},
+	})
+}

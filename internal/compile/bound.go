@@ -33,6 +33,7 @@ func boundItems(_ *derive.Ctx, _ string, s served) []derive.Item[bound] {
 				l.Listener.Table = p.Sections[0].table()
 			case model.TCP:
 				l.Section = sectionKey(s.ID, p.Sections[0].Name)
+			case model.HTTPS: // its chains have the tables
 			}
 			items = append(items, derive.Item[bound]{Key: bindKey(address, p.Number), Value: l})
 		}

@@ -16,7 +16,7 @@ type certificateRef struct {
 
 // terminate reads what an HTTPS listener needs to terminate TLS, and refuses what
 // would leave clients unchecked.
-func (l *listener) terminate(field string, spec gateway_v1.Listener, object *gateway_v1.Gateway) {
+func (l *listener) terminate(spec gateway_v1.Listener, object *gateway_v1.Gateway) {
 	if frontend := object.Spec.TLS; frontend != nil && frontend.Frontend != nil {
 		l.Refused = first(l.Refused, clientCertificates(*frontend.Frontend, spec.Port))
 	}
@@ -24,11 +24,11 @@ func (l *listener) terminate(field string, spec gateway_v1.Listener, object *gat
 		return
 	}
 	if mode := orElse(spec.TLS.Mode, gateway_v1.TLSModeTerminate); mode != gateway_v1.TLSModeTerminate {
-		l.Refused = first(l.Refused, problemf(verdict.UnsupportedValue, field+".tls.mode", "%q: HTTPS terminates TLS", mode))
+		l.Refused = first(l.Refused, problemf(verdict.UnsupportedValue, l.Field+".tls.mode", "%q: HTTPS terminates TLS", mode))
 	}
 	for i, ref := range spec.TLS.CertificateRefs {
 		l.Certificates = append(l.Certificates, certificateRef{
-			Field: indexed(field+".tls.certificateRefs", i), To: secretTarget(ref, object.Namespace),
+			Field: indexed(l.Field+".tls.certificateRefs", i), To: secretTarget(ref, object.Namespace),
 		})
 	}
 }
@@ -88,7 +88,7 @@ type chosen struct {
 func (b *build) choose(c *derive.Ctx, l listener) chosen {
 	var out chosen
 	if len(l.Certificates) == 0 {
-		out.Problem = problemf(verdict.InvalidCertificateRef, "spec.listeners", "listener %s has no certificateRefs", l.Name)
+		out.Problem = problemf(verdict.InvalidCertificateRef, l.Field+".tls.certificateRefs", "listener %s has no certificate", l.Name)
 	}
 	for _, ref := range l.Certificates {
 		by, expires, why := b.judge(c, l.Gateway, ref)

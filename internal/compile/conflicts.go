@@ -56,7 +56,7 @@ func refuse(conflicting []*listener, reason verdict.Reason, what string) {
 	for _, l := range conflicting {
 		others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == l.Name })
 		l.Conflict = true
-		l.Refused = problemf(reason, "spec.listeners", "listener %s conflicts with %s: %s", l.Name, strings.Join(others, ", "), what)
+		l.Refused = problemf(reason, l.Field, "listener %s conflicts with %s: %s", l.Name, strings.Join(others, ", "), what)
 	}
 }
 

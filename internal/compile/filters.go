@@ -24,9 +24,6 @@ type filterSet struct {
 	Unresolved *problem
 }
 
-// problem is what keeps the filters from being applied.
-func (f filterSet) problem() *problem { return first(f.Invalid, f.Closed, f.Unresolved) }
-
 // readFilters reads the filters of a rule or a backend.
 func readFilters(field string, specs []gateway_v1.HTTPRouteFilter) filterSet {
 	var out filterSet

@@ -102,10 +102,22 @@ func (s served) conditions() []condition {
 		c.no(typeProgrammed, problemf(verdict.Reason{Name: string(gateway_v1.GatewayReasonInvalid)}, why.Field, "%s", why.Message))
 	case s.flawed():
 		c.yes(typeAccepted, string(gateway_v1.GatewayReasonListenersNotValid), "some listeners are not accepted: see their conditions")
+		s.missed(&c)
 	default:
 		c.yes(typeAccepted, string(gateway_v1.GatewayReasonAccepted), "the Gateway is served")
+		s.missed(&c)
 	}
 	return c.list
+}
+
+// missed tells of an address that was asked for and cannot be used.
+func (s served) missed(c *conditions) {
+	for _, o := range s.Outcomes {
+		if len(o.Missed) > 0 {
+			c.set(typeProgrammed, conditionFalse, string(gateway_v1.GatewayReasonAddressNotUsable), o.Missed[0].Message)
+			return
+		}
+	}
 }
 
 // flawed tells whether some listener of the Gateway is not accepted.

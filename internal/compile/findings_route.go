@@ -86,7 +86,10 @@ func (v routeVerdict) finding(self store.Key) Finding {
 	}
 	steps = append(steps, v.late...)
 	f := Finding{Object: self, Serves: v.serves, Steps: steps, Failed: failed}
-	if !v.serves && !failed {
+	switch {
+	case v.serves:
+		foreign(f.Steps)
+	case !failed:
 		f.Steps = excludeAll(f.Steps)
 	}
 	return f
@@ -150,15 +153,29 @@ func (r rule) steps(failed bool) []verdict.Step {
 	case r.Invalid != nil:
 		steps = append(steps, r.Invalid.step(verdict.WasExcluded))
 	case r.Closed != nil:
-		steps = append(steps, r.Closed.step(verdict.Warning))
+		steps = append(steps, r.Closed.step(verdict.WasExcluded))
+	}
+	outcome := verdict.Warning
+	if r.Dark {
+		outcome = verdict.WasExcluded
 	}
 	for _, p := range r.Unresolved {
-		steps = append(steps, p.step(verdict.Warning))
+		steps = append(steps, p.step(outcome))
 	}
 	for _, p := range r.Warnings {
 		steps = append(steps, p.step(verdict.Warning))
 	}
 	return steps
+}
+
+// foreign makes nothing of parents that are the business of others, once the route
+// serves here.
+func foreign(steps []verdict.Step) {
+	for i, s := range steps {
+		if s.Reason == verdict.OtherController.Name || s.Reason == verdict.UnsupportedParent.Name {
+			steps[i].Outcome = verdict.OK
+		}
+	}
 }
 
 // excludeAll makes sure that an object without effect has a step that says so.

@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -40,6 +43,7 @@ func weightOf(w *int32) uint32 { return uint32(max(0, orElse(w, 1))) }
 func (b *build) forward(c *derive.Ctx, field, routeKind, namespace string, refs []weighted, r *rule) *model.Forward {
 	out := &model.Forward{}
 	var usable, missing uint32
+	dark := map[*problem]uint32{} // weights of backends that cannot be used
 	for i, ref := range refs {
 		at := indexed(field, i)
 		found := b.resolve(c, at, routeKind, namespace, ref.Ref)
@@ -53,6 +57,7 @@ func (b *build) forward(c *derive.Ctx, field, routeKind, namespace string, refs 
 		r.Uses = append(r.Uses, found.Uses...)
 		if found.Problem != nil {
 			missing += ref.Weight
+			dark[found.Problem] = ref.Weight
 			continue
 		}
 		usable += ref.Weight
@@ -60,16 +65,32 @@ func (b *build) forward(c *derive.Ctx, field, routeKind, namespace string, refs 
 		out.Backends = append(out.Backends, model.WeightedBackend{Cluster: found.Cluster.ID, Weight: ref.Weight, Filters: filters})
 	}
 	if usable+missing == 0 {
-		r.Warnings = append(r.Warnings, problemf(verdict.NoBackends, field, "no backend has a weight above 0"))
+		r.Warnings = append(r.Warnings, problemf(verdict.NoBackends, field, "no backend has a weight above 0; all %s", unanswered(routeKind)))
+	}
+	for why, weight := range dark {
+		why.Message += fmt.Sprintf("; %s of %s", percent(weight, usable+missing), unanswered(routeKind))
 	}
 	if usable == 0 {
-		r.Clusters = nil
+		r.Clusters, r.Dark = nil, true
 		return nil
 	}
 	if missing > 0 {
 		out.Backends = append(out.Backends, model.WeightedBackend{Weight: missing})
 	}
 	return out
+}
+
+// unanswered says what becomes of what a missing backend would get.
+func unanswered(routeKind string) string {
+	if routeKind == kindTCPRoute {
+		return "connections are closed"
+	}
+	return "requests answer 500"
+}
+
+// percent says what part of a whole a weight is.
+func percent(weight, sum uint32) string {
+	return strconv.FormatFloat(math.Round(1000*float64(weight)/float64(sum))/10, 'f', -1, 64) + "%"
 }
 
 // share reads the filters of one backend. Only header edits can be applied to a

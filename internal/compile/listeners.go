@@ -32,6 +32,7 @@ func (s section) table() model.TableID { return tableID(s.Gateway, s.Port, s.Pro
 // listener is a section together with what its Gateway needs to serve it.
 type listener struct {
 	section
+	Field        string // "spec.listeners[0]"
 	Certificates []certificateRef
 	// Refused is why the listener is not accepted.
 	Refused *problem
@@ -57,16 +58,16 @@ func listeners(id model.GatewayID, object *gateway_v1.Gateway) []listener {
 	out := make([]listener, len(object.Spec.Listeners))
 	for i, spec := range object.Spec.Listeners {
 		field := indexed("spec.listeners", i)
-		l := listener{section: section{
-			Gateway: id, Name: string(spec.Name), Port: uint16(spec.Port),
+		l := listener{
+			Gateway: id, Name: string(spec.Name), Field: field, Port: uint16(spec.Port),
 			Hostname: strings.ToLower(string(orElse(spec.Hostname, ""))),
-		}}
-		l.speak(field, spec.Protocol)
-		l.admit(field, spec.AllowedRoutes, object.Namespace)
-		if l.Protocol == model.HTTPS {
-			l.terminate(field, spec, object)
 		}
-		l.limit(field, spec)
+		l.speak(spec.Protocol)
+		l.admit(spec.AllowedRoutes, object.Namespace)
+		if l.Protocol == model.HTTPS {
+			l.terminate(spec, object)
+		}
+		l.limit(spec)
 		out[i] = l
 	}
 	conflict(out)
@@ -78,19 +79,19 @@ func listeners(id model.GatewayID, object *gateway_v1.Gateway) []listener {
 }
 
 // speak sets the protocol, or why it is not served.
-func (l *listener) speak(field string, protocol gateway_v1.ProtocolType) {
+func (l *listener) speak(protocol gateway_v1.ProtocolType) {
 	switch p := model.Protocol(protocol); p {
 	case model.HTTP, model.HTTPS:
 		l.Protocol = p
 	case model.TCP:
 		l.Protocol, l.Hostname = p, ""
 	default:
-		l.Refused = problemf(verdict.UnsupportedProtocol, field+".protocol", "%q is not served: use HTTP, HTTPS or TCP", protocol)
+		l.Refused = problemf(verdict.UnsupportedProtocol, l.Field+".protocol", "%q is not served: use HTTP, HTTPS or TCP", protocol)
 	}
 }
 
 // admit reads allowedRoutes: which kinds may attach, and from where.
-func (l *listener) admit(field string, allowed *gateway_v1.AllowedRoutes, namespace string) {
+func (l *listener) admit(allowed *gateway_v1.AllowedRoutes, namespace string) {
 	fit := kindsOf[l.Protocol]
 	l.Kinds = slices.Clone(fit)
 	if allowed == nil {
@@ -103,22 +104,22 @@ func (l *listener) admit(field string, allowed *gateway_v1.AllowedRoutes, namesp
 			if string(orElse(k.Group, gatewayGroup)) == gatewayGroup && slices.Contains(fit, string(k.Kind)) {
 				l.Kinds = append(l.Kinds, string(k.Kind))
 			} else if l.InvalidKinds == nil {
-				l.InvalidKinds = problemf(verdict.InvalidRouteKinds, indexed(field+".allowedRoutes.kinds", i), "%s cannot attach to a listener of this protocol", k.Kind)
+				l.InvalidKinds = problemf(verdict.InvalidRouteKinds, indexed(l.Field+".allowedRoutes.kinds", i), "%s cannot attach to a listener of this protocol", k.Kind)
 			}
 		}
 		l.Kinds = distinct(l.Kinds)
 	}
 	var why *problem
-	l.Scope, why = readScope(field+".allowedRoutes.namespaces", allowed.Namespaces, namespace)
+	l.Scope, why = readScope(l.Field+".allowedRoutes.namespaces", allowed.Namespaces, namespace)
 	l.Refused = first(l.Refused, why)
 }
 
 // limit refuses what must not be skipped and is not served yet, and warns of what may.
-func (l *listener) limit(field string, spec gateway_v1.Listener) {
+func (l *listener) limit(spec gateway_v1.Listener) {
 	if spec.Filters != nil && len(spec.Filters.Requests) > 0 {
-		l.Refused = first(l.Refused, problemf(verdict.NotYetSupported, field+".filters", "filters of a listener are not served yet; without them requests would pass unchecked"))
+		l.Refused = first(l.Refused, problemf(verdict.NotYetSupported, l.Field+".filters", "filters of a listener are not served yet; without them requests would pass unchecked"))
 	}
 	if spec.TLS != nil && len(spec.TLS.Options) > 0 {
-		l.Warnings = append(l.Warnings, problemf(verdict.NotYetSupported, field+".tls.options", "no option is known here; they have no effect"))
+		l.Warnings = append(l.Warnings, problemf(verdict.NotYetSupported, l.Field+".tls.options", "no option is known here; they have no effect"))
 	}
 }

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func expression(field, value string) *problem {
 }
 
 func cause(err error) string {
-	if e, ok := err.(*syntax.Error); ok {
+	if e, ok := errors.AsType[*syntax.Error](err); ok {
 		return string(e.Code)
 	}
 	return err.Error()

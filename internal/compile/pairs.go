@@ -22,8 +22,8 @@ const minRSABits = 2048
 type pairState struct {
 	// Cause completes "Secret shop/tls ..." when the pair cannot be used.
 	Cause string
-	// Exists tells that there is such a Secret.
-	Exists bool
+	// Exists tells that there is such a Secret, Unread that its data is still to come.
+	Exists, Unread bool
 	// Expires is when the first certificate of the chain ends, in seconds since 1970.
 	Expires int64
 }
@@ -36,14 +36,18 @@ type pair struct {
 
 // checkSecret checks the pair of one Secret that some Gateway refers to.
 func (b *build) checkSecret(c *derive.Ctx, secret string) (pair, bool) {
-	object, exists := derive.Get(c, b.in.secrets, secret)
-	if !exists {
-		return pair{pairState: pairState{Cause: "does not exist"}}, true
+	object, presence := derive.Body(c, b.in.secrets, secret)
+	switch presence {
+	case derive.Absent:
+		return pair{Cause: "does not exist"}, true
+	case derive.Unread:
+		return pair{Cause: "is being read", Exists: true, Unread: true}, true
+	case derive.Present:
 	}
 	out := pair{Chain: object.Data[core_v1.TLSCertKey], Key: object.Data[core_v1.TLSPrivateKeyKey]}
 	expires, err := checkPair(out.Chain, out.Key)
 	if err != nil {
-		return pair{pairState: pairState{Cause: err.Error(), Exists: true}}, true
+		return pair{Cause: err.Error(), Exists: true}, true
 	}
 	out.pairState = pairState{Exists: true, Expires: expires}
 	return out, true
@@ -116,6 +120,8 @@ func (b *build) secretFinding(c *derive.Ctx, key string, _ *core_v1.Secret) (Fin
 	}
 	at, _ := derive.Get(c, b.pairStates, key)
 	switch {
+	case at.Unread:
+		return exclude(self, problemf(verdict.NotReferenced, "data", "Secret %s %s", key, at.Cause)), true
 	case at.Cause != "":
 		return fail(self, problemf(verdict.UnusableCertificate, "data", "Secret %s %s", key, at.Cause)), true
 	case !derive.Exists(c, b.certificatesBySecret, key):

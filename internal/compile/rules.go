@@ -29,6 +29,8 @@ type rule struct {
 	// Closed is why the rule answers 500 although it could be dropped: it has a
 	// filter that must not be skipped.
 	Closed *problem
+	// Dark tells that no backend can be used: every request answers 500.
+	Dark bool
 	// Unresolved are references of the rule that lead nowhere.
 	Unresolved []*problem
 	Warnings   []*problem
@@ -109,7 +111,7 @@ func (r *rule) warn(field string, spec gateway_v1.HTTPRouteRule) {
 	if spec.Retry != nil {
 		r.Warnings = append(r.Warnings, problemf(verdict.NotYetSupported, field+".retry", "requests are not retried as asked yet"))
 	}
-	if spec.SessionPersistence != nil {
+	if spec.SessionPersistence != nil { //nolint:staticcheck // deprecated, and must be seen all the same
 		r.Warnings = append(r.Warnings, problemf(verdict.NotYetSupported, field+".sessionPersistence", "sessions do not stay with one endpoint yet"))
 	}
 }

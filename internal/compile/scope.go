@@ -1,11 +1,10 @@
 package compile
 
 import (
+	core_v1 "k8s.io/api/core/v1"
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
-
-	core_v1 "k8s.io/api/core/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
@@ -68,7 +67,7 @@ func (b *build) selections(c *derive.Ctx, name string, object *core_v1.Namespace
 	var items []derive.Item[struct{}]
 	for _, selector := range derive.Prefix(c, b.selectors, "") {
 		parsed, err := labels.Parse(selector.Key)
-		if err == nil && parsed.Matches(labels.Set(set)) {
+		if err == nil && parsed.Matches(set) {
 			items = append(items, derive.Item[struct{}]{Key: selector.Key})
 		}
 	}

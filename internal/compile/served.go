@@ -60,12 +60,12 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 		addresses := b.bound(c, g, l, o)
 		if l.Protocol == model.HTTPS {
 			o.Chosen = b.choose(c, l)
-			s.Permissions = append(s.Permissions, o.Chosen.Permissions...)
 		}
 		s.Accepted = s.Accepted || o.Lost == nil
 		o.Serves = o.Lost == nil && (l.Protocol != model.HTTPS || len(o.Chosen.Good) > 0)
 		if o.Serves {
 			o.Address = addresses[0]
+			s.Permissions = append(s.Permissions, o.Chosen.Permissions...)
 			open(held, l, addresses, o.Chosen)
 		}
 	}
@@ -86,7 +86,7 @@ func (b *build) bound(c *derive.Ctx, g gateway, l listener, o *outcome) []netip.
 			have = append(have, address)
 			continue
 		}
-		o.Missed = append(o.Missed, problemf(verdict.PortUnavailable, "spec.listeners",
+		o.Missed = append(o.Missed, problemf(verdict.PortUnavailable, l.Field+".port",
 			"port %d on %s is held by Gateway %s, which is older: use another port, or set spec.addresses on one of the two",
 			l.Port, addressWords(address), holder).about(model.Ref{Collection: kindGateway, Name: string(holder)}))
 	}

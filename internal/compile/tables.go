@@ -39,6 +39,7 @@ func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
 			for _, section := range p.Sections {
 				add(tableSpec{ID: section.table(), Gateway: s.ID, Own: []string{domainOf(section.Hostname)}, Others: s.others(section)})
 			}
+		case model.TCP: // it has no host names
 		}
 	}
 	return items

@@ -23,7 +23,7 @@ type streamRule struct {
 
 // readStream reads a TCPRoute.
 func (b *build) readStream(c *derive.Ctx, _ string, route *gateway_v1.TCPRoute) (streamRule, bool) {
-	out := streamRule{Created: route.CreationTimestamp.Unix(), rule: rule{Label: "spec.rules[0]"}}
+	out := streamRule{Created: route.CreationTimestamp.Unix(), Label: "spec.rules[0]"}
 	if len(route.Spec.Rules) == 0 {
 		return out, true
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
-	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // TestWorkOfOneEdit: what runs for one edit depends on the edit, and not on how
@@ -78,7 +77,7 @@ func routes(t testing.TB, n int) *world {
 		edits = append(edits, decode(t, routeYAML(i, "/", fmt.Sprintf("s%d", i/2*2+1)))...)
 		edits = append(edits, decode(t, sliceYAML(i, "10.0.0.1"))...)
 		edits = append(edits, decode(t, fmt.Sprintf("kind: Service\nmetadata: {name: s%d, namespace: shop}\nspec: {ports: [{name: http, port: 80}]}", i))...)
-		edits = append(edits, store.Edit(decode(t, fmt.Sprintf("kind: Secret\nmetadata: {name: s%d, namespace: shop}", i))[0]))
+		edits = append(edits, decode(t, fmt.Sprintf("kind: Secret\nmetadata: {name: s%d, namespace: shop}", i))[0])
 	}
 	w.edit(edits...)
 	return w

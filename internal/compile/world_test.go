@@ -63,7 +63,7 @@ func (w *world) edit(edits ...store.Edit) derive.Result {
 
 func (w *world) remove(kind, name string) derive.Result {
 	w.t.Helper()
-	return w.edit(store.Edit{Key: store.Key{Collection: kind, Name: name}})
+	return w.edit(store.Edit{Collection: kind, Name: name})
 }
 
 // finding is what is said of an object, which must exist.
