@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,6 +50,8 @@ type HTTP struct {
 	Addr   netip.AddrPort
 	server *http.Server
 	done   sync.WaitGroup
+
+	delayed atomic.Int64
 }
 
 // StartHTTP starts a backend on address, for example "127.0.0.1:0".
@@ -74,12 +77,8 @@ func (b *HTTP) Close() error {
 
 // ServeHTTP answers with an Answer as JSON.
 func (b *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if delay, err := time.ParseDuration(r.Header.Get(DelayHeader)); err == nil {
-		select {
-		case <-time.After(delay):
-		case <-r.Context().Done():
-			return
-		}
+	if !b.pause(r) {
+		return
 	}
 	for name, values := range r.Header {
 		if echoed, ok := strings.CutPrefix(name, EchoPrefix); ok {
@@ -94,6 +93,25 @@ func (b *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Proto: r.Proto, Marks: r.Header.Values(MarkHeader), Headers: r.Header,
 	})
 }
+
+// pause waits as long as the request asks for, and reports whether its client still waits.
+func (b *HTTP) pause(r *http.Request) bool {
+	delay, err := time.ParseDuration(r.Header.Get(DelayHeader))
+	if err != nil {
+		return true
+	}
+	b.delayed.Add(1)
+	defer b.delayed.Add(-1)
+	select {
+	case <-time.After(delay):
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+// Delayed returns how many requests wait for a pause that they asked for.
+func (b *HTTP) Delayed() int { return int(b.delayed.Load()) }
 
 func status(r *http.Request) int {
 	code, err := strconv.Atoi(r.Header.Get(StatusHeader))

@@ -8,13 +8,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
-	"github.com/gatehouse-proxy/gatehouse/test/rig"
 )
 
 // envoys returns the process ids of the Envoys that are children of a process.
@@ -90,86 +87,4 @@ func TestNoOrphanAfterCrash(t *testing.T) {
 	if err := s.try(t.Context(), "only"+domain, try{from: "red"}); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestKeepProxies: with --keep-proxies a restart loses no request.
-func TestKeepProxies(t *testing.T) {
-	s := start(t, simple(), "--keep-proxies")
-	load := s.load(t, "only"+domain, 4)
-	kept := envoys(t, s.PID())
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
-	s.inspect(t)
-	s.again(t)
-	s.must(t, s.WaitReady)
-	s.write(t, "route.yaml", route("only", "http", "only"+domain, `  - `+to("green")))
-	s.eventually(t, "the adopted Envoy follows edits", func(ctx context.Context) error {
-		return s.try(ctx, "only"+domain, try{from: "green"})
-	})
-	load.stop()
-	if failed := load.failed.Load(); failed > 0 {
-		t.Errorf("%d of %d requests failed over the restart: %v", failed, load.answered.Load()+failed, load.firstError())
-	}
-	s.end(t)
-	for _, pid := range kept {
-		if err := syscall.Kill(pid, 0); err != nil {
-			t.Errorf("Envoy %d did not outlive Gatehouse", pid)
-		}
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-	waitGone(t, kept)
-}
-
-// load is a steady stream of requests to one host, to whatever backend.
-type load struct {
-	answered, failed, wrong atomic.Int64
-	first                   atomic.Pointer[error]
-	stop                    func()
-}
-
-// load starts some clients that each send one request after another until stop.
-func (s *stage) load(t *testing.T, host string, clients int) *load {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	l := new(load)
-	for range clients {
-		running.Go(func() { l.send(ctx, s.http, host) })
-	}
-	l.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	t.Cleanup(l.stop)
-	return l
-}
-
-func (l *load) send(ctx context.Context, port uint16, host string) {
-	r := rig.Request{Port: port, Host: host}
-	client := rig.NewClient(r)
-	defer client.Close()
-	for ctx.Err() == nil {
-		got, err := client.Do(ctx, r)
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			l.fail(err)
-		case got.Status != 200:
-			l.fail(fmt.Errorf("%d %s", got.Status, got.Body))
-		case got.Answer.Host != host:
-			l.wrong.Add(1)
-		default:
-			l.answered.Add(1)
-		}
-	}
-}
-
-func (l *load) fail(err error) {
-	l.failed.Add(1)
-	l.first.CompareAndSwap(nil, &err)
-}
-
-func (l *load) firstError() error {
-	if err := l.first.Load(); err != nil {
-		return *err
-	}
-	return nil
 }
