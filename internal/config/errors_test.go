@@ -13,7 +13,7 @@ func TestErrors(t *testing.T) {
 		name, file, env string
 		want            string // with FILE for the file
 	}{
-		{"unknown key", "drain: 1s\n", "", `FILE:1: drain is no setting; the settings are config, `},
+		{"unknown key", "flush: 1s\n", "", `FILE:1: flush is no setting; the settings are config, `},
 		{"misspelt key", "\nbindAdress: ::1\n", "", `FILE:2: bindAdress is no setting; did you mean "bindAddress"?`},
 		{"misspelt group", "feature:\n  xbackend: true\n", "", `FILE:1: feature is no setting; `},
 		{"twice", "stateDir: a\nstateDir: b\n", "", `FILE:2: stateDir is already set in line 1; keep one of them`},

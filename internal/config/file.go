@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gatehouse-proxy/gatehouse/pkg/spelling"
 )
 
 // maxFile is the most that a configuration file may hold, in bytes.
@@ -130,7 +132,7 @@ func (r *fileReader) suggest(key string) string {
 	for _, s := range r.all {
 		keys = append(keys, s.Key)
 	}
-	if best, ok := closest(key, keys); ok {
+	if best, ok := spelling.Closest(key, keys); ok {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
 	return "the settings are " + strings.Join(keys, ", ")

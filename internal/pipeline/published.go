@@ -13,6 +13,6 @@ type published struct {
 	observed store.View
 	state    derive.State
 	rejected map[store.Key]acceptance.Rejection
-	faults   map[string]derive.Fault
+	faults   map[store.Key][]derive.Fault // functions that failed, by each object they saw
 	at       time.Time
 }

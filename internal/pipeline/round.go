@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
@@ -31,12 +32,15 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 	l.accepted, l.rejected = decision.State, decision.Rejected
 	clear(l.pending)
 
+	for _, f := range decision.Faults {
+		l.Log.Error("a function failed; please report this as a bug", "function", f.Node, "key", f.Key, observe.KeyError, f.Panic, "stack", string(f.Stack))
+	}
 	for _, refusal := range decision.Unresolved {
 		l.Log.Error("output left out", "culprits", refusal.Culprits, "message", refusal.Step.Message)
 	}
 	l.board.landed(changes, now)
 	l.board.current.Store(&published{
-		observed: l.observed, state: l.accepted, rejected: maps.Clone(l.rejected), faults: faultsByKey(decision.State), at: now,
+		observed: l.observed, state: l.accepted, rejected: maps.Clone(l.rejected), faults: faultsByObject(decision.State), at: now,
 	})
 	countRound(l.Metrics, decision, len(changes), l.Now().Sub(now))
 	l.publish(ctx, decision.Delta, changes)
@@ -189,10 +193,13 @@ func (l *Loop) affected(u xdsserve.Update) []string {
 	return out
 }
 
-func faultsByKey(s derive.State) map[string]derive.Fault {
-	out := map[string]derive.Fault{}
+// faultsByObject are the standing faults by each object that the failed function saw.
+func faultsByObject(s derive.State) map[store.Key][]derive.Fault {
+	out := map[store.Key][]derive.Fault{}
 	for _, f := range s.Faults() {
-		out[f.Key] = f
+		for _, key := range s.Origins(f.Node, f.Key) {
+			out[key] = append(out[key], f)
+		}
 	}
 	return out
 }

@@ -1,14 +1,15 @@
 package pipeline
 
 import (
-	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/pkg/spelling"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
@@ -50,48 +51,11 @@ func (r *Reporter) neverSeen(at *published, kind snapshot.Kind, name string) *ad
 }
 
 // closest returns up to three names that are near enough to be a typing error.
-func closest(name string, all func(func(string) bool)) []string {
-	type near struct {
-		name     string
-		distance int
-	}
-	var found []near
-	for have := range all {
-		_, bare := snapshot.SplitName(have)
-		d := distance(name, have)
-		if bare == name || d <= 1+len(name)/4 {
-			found = append(found, near{have, d})
-		}
-	}
-	slices.SortFunc(found, func(a, b near) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+func closest(name string, names iter.Seq[string]) []string {
+	return spelling.Nearest(name, names, 3, func(candidate string, distance int) bool {
+		_, bare := snapshot.SplitName(candidate)
+		return bare == name || distance <= 1+len(name)/4
 	})
-	out := []string{}
-	for _, n := range found[:min(3, len(found))] {
-		out = append(out, n.name)
-	}
-	return out
-}
-
-// distance is the Levenshtein distance of two strings in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -25,7 +25,7 @@ type join struct {
 	rejection *acceptance.Rejection
 	refused   *snapshot.Finding // a document of the object that the source refused
 	duplicate *snapshot.Finding // a document beside the one that counts
-	fault     *derive.Fault
+	faults    []derive.Fault
 }
 
 func (r *Reporter) join(at *published, key store.Key) join {
@@ -41,9 +41,7 @@ func (r *Reporter) join(at *published, key store.Key) join {
 			j.refused = &refused
 		}
 	}
-	if fault, ok := at.faults[key.Name]; ok {
-		j.fault = &fault
-	}
+	j.faults = at.faults[key]
 	return j
 }
 
@@ -79,7 +77,7 @@ func (j join) object() verdict.Object {
 // state is the whole story in one word; the worst part decides.
 func (j join) state(steps []verdict.Step, resources []scoped, proxies belief) verdict.State {
 	switch {
-	case j.rejection != nil, j.refused != nil, j.fault != nil, j.compiled && j.finding.Failed:
+	case j.rejection != nil, j.refused != nil, !j.compiled && len(j.faults) > 0, j.compiled && j.finding.Failed:
 		return verdict.Rejected
 	case !j.finding.Serves:
 		return verdict.Excluded
@@ -105,6 +103,10 @@ func (j join) steps(now time.Time, resources []scoped, proxies belief) []verdict
 		step := j.duplicate.Step
 		step.Outcome, step.Message = verdict.Warning, place(j.duplicate.Origin)+": "+step.Message
 		steps = append(steps, step)
+	}
+	for _, f := range j.faults {
+		steps = append(steps, verdict.InternalError.Step(verdict.Compile, verdict.WasExcluded, fmt.Sprintf(
+			"%q failed on what depends on this object: %v; please report this as a bug", f.Node, f.Panic)))
 	}
 	if j.compiled {
 		steps = append(steps, j.compileSteps()...)
@@ -135,9 +137,6 @@ func (j join) acceptSteps(now time.Time) []verdict.Step {
 		return []verdict.Step{j.refused.Step, retained(j.refused.Retained)}
 	case j.rejection != nil:
 		return append(slices.Clone(j.rejection.Steps), retained(j.rejection.Retained))
-	case j.fault != nil:
-		return []verdict.Step{verdict.InternalError.Step(verdict.Compile, verdict.WasRejected,
-			fmt.Sprintf("%s failed on this object: %v; please report this as a bug", j.fault.Node, j.fault.Panic))}
 	default:
 		return []verdict.Step{verdict.Accepted.Step(verdict.Accept, verdict.OK, j.reporter.acceptedSince(j.key, now))}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/pkg/spelling"
 )
 
 // checkEnvelope looks for what every Kubernetes object has.
@@ -30,7 +31,7 @@ func missingTop(root *node, key string) string {
 	for _, f := range root.fields {
 		names = append(names, f.key)
 	}
-	if near := closest(key, names); near != "" {
+	if near, ok := spelling.Closest(key, names); ok {
 		return fmt.Sprintf("required field is missing; rename %q to it", near)
 	}
 	return "required field is missing; add it, or move the file out of the directory if it is no Kubernetes object"
@@ -45,7 +46,7 @@ func unservedKind(group, name string) string {
 		}
 		names = append(names, k.Name)
 	}
-	if near := closest(name, names); near != "" {
+	if near, ok := spelling.Closest(name, names); ok {
 		k, _ := snapshot.KindOf(near)
 		return fmt.Sprintf("%q: no kind of that name is read; did you mean %s of %s?", name, near, versions(k))
 	}

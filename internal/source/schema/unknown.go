@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	structural_schema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+	"github.com/gatehouse-proxy/gatehouse/pkg/spelling"
 )
 
 // unknownField is the refusal of a field that the kind does not have.
 func unknownField(root *node, path string, known []string) Problem {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	message := "unknown field; remove it or correct its indentation"
-	if near := closest(name, known); near != "" {
+	if near, ok := spelling.Closest(name, known); ok {
 		message = fmt.Sprintf("unknown field; did you mean %q?", near)
 	} else if len(known) > 0 && len(known) <= 12 {
 		message += "; known here: " + strings.Join(known, ", ")
