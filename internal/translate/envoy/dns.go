@@ -16,12 +16,13 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 )
 
-// How names are resolved. A name server that does not answer is given up after
-// about 3 s, because Envoy begins nothing else before the first answers at its
-// start, and asked again soon.
+// How names are resolved. Each name server is asked once for each address
+// family, and again soon after a failure: a name server that does not answer is
+// then given up after 2 s. Envoy begins nothing else before its first names are
+// resolved or given up, and holds other new clusters back meanwhile.
 const (
-	dnsTryTimeout = 1 // seconds; doubles with the second try
-	dnsTries      = 2
+	dnsTryTimeout = 1 // seconds
+	dnsTries      = 1
 	dnsRetryFirst = 500 * time.Millisecond
 	dnsRetryMax   = 10 * time.Second
 )

@@ -77,25 +77,6 @@ func TestUpstreamProtocols(t *testing.T) {
 	}
 }
 
-// TestNamedBackends: a host name is resolved; one that does not exist, and a
-// name server that does not answer for it, delay neither start nor others.
-func TestNamedBackends(t *testing.T) {
-	at := backends(t, "b")
-	w := plain(nil, nil)
-	routes := []model.Route{}
-	for name, host := range map[string]string{"local": "localhost", "address": "127.0.0.1", "unknown": "no-such-name.invalid"} {
-		w.Clusters = append(w.Clusters, model.Cluster{ID: backendID(name), Gateway: edge, Host: host, Port: at["b"].Port()})
-		routes = append(routes, model.Route{Name: name, Match: prefix("/" + name), Forward: to(name)})
-	}
-	w.Tables[0].Hosts = []model.VirtualHost{{Domain: "*", Routes: routes}}
-	f := serve(t, w)
-	for path, want := range map[string]int{"/local": 200, "/address": 200, "/unknown": 503} {
-		if got := f.ask(question{Path: path}); got.Status != want {
-			t.Errorf("%s: status %d, want %d", path, got.Status, want)
-		}
-	}
-}
-
 // TestAccessLog: a request is one line of JSON with its route.
 func TestAccessLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "access.log")
