@@ -71,6 +71,7 @@ func (def *definition) check(d *draft) []Problem {
 		found = def.checkRules(d, object)
 	}
 	object["apiVersion"] = apiVersion(d.kind, d.kind.Versions[0])
+	delete(object, "status") // which may have a default
 	d.object = object
 	return found
 }
