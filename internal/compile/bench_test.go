@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
@@ -31,5 +32,19 @@ func BenchmarkOneEdit(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkFromNothing is the cost of the first evaluation of n routes with their
+// Services, slices and Secrets.
+func BenchmarkFromNothing(b *testing.B) {
+	for _, n := range []int{300, 3000} {
+		w := routes(b, n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				w.graph.Eval(derive.State{}, w.view)
+			}
+		})
 	}
 }

@@ -20,7 +20,7 @@ func (b *build) httpFinding(c *derive.Ctx, key string, route *gateway_v1.HTTPRou
 	for _, item := range derive.All(c, b.sharesByRoute, key) {
 		shares = append(shares, item.Value)
 	}
-	v := routeVerdict{attachment: a, rules: r.Rules, accepted: r.accepted()}
+	v := routeVerdict{attachment: a, rules: r.Rules, accepted: r.accepted(), spec: route.Spec.CommonRouteSpec}
 	for _, s := range shares {
 		v.serves = v.serves || s.Entries > 0
 	}
@@ -68,6 +68,7 @@ type routeVerdict struct {
 	// attached tells whether a listener that the route is attached to serves.
 	attached func(joint) bool
 	late     []verdict.Step
+	spec     gateway_v1.CommonRouteSpec
 }
 
 // finding puts the decisions over a route in order: where it attaches, what is
@@ -76,6 +77,9 @@ func (v routeVerdict) finding(self store.Key) Finding {
 	var steps []verdict.Step
 	for _, p := range v.attachment.Parents {
 		steps = append(steps, v.parentSteps(p)...)
+	}
+	if scope := v.spec.UseDefaultGateways; scope != "" && scope != gateway_v1.GatewayDefaultScopeNone {
+		steps = append(steps, problemf(verdict.NotYetSupported, "spec.useDefaultGateways", "%q: routes attach by parentRefs only", scope).step(verdict.WasExcluded))
 	}
 	if len(v.attachment.Parents) == 0 {
 		steps = append(steps, problemf(verdict.ParentNotFound, "spec.parentRefs", "no parentRefs: the route attaches to no Gateway").step(verdict.WasExcluded))

@@ -12,7 +12,7 @@ import (
 func (b *build) tcpFinding(c *derive.Ctx, key string, route *gateway_v1.TCPRoute) (Finding, bool) {
 	a, _ := derive.Get(c, b.tcpAttachments, key)
 	r, _ := derive.Get(c, b.streamRules, key)
-	v := routeVerdict{rules: []rule{r.rule}, accepted: true}
+	v := routeVerdict{rules: []rule{r.rule}, accepted: true, spec: route.Spec.CommonRouteSpec}
 	serving := map[string]bool{}
 	for _, p := range a.Parents {
 		v.attachment.Parents = append(v.attachment.Parents, b.winOrLose(c, key, p, serving))

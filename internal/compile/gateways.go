@@ -117,6 +117,9 @@ func unserved(spec gateway_v1.GatewaySpec) []*problem {
 	if spec.TLS != nil && spec.TLS.Backend != nil {
 		out = append(out, problemf(verdict.NotYetSupported, "spec.tls.backend", "client certificates are not presented to backends yet"))
 	}
+	if infra := spec.Infrastructure; infra != nil && len(infra.Labels)+len(infra.Annotations) > 0 {
+		out = append(out, problemf(verdict.NotYetSupported, "spec.infrastructure", "nothing is created that could carry labels and annotations"))
+	}
 	if scope := spec.DefaultScope; scope != "" && scope != gateway_v1.GatewayDefaultScopeNone {
 		out = append(out, problemf(verdict.NotYetSupported, "spec.defaultScope", "%q: routes attach by parentRefs only", scope))
 	}
