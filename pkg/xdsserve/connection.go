@@ -189,9 +189,10 @@ func (c *connection) join(req *discovery_v3.DeltaDiscoveryRequest) error {
 	}
 	s := c.server
 	group := s.opts.Group(node.GetId(), node.GetCluster())
-	c.session = newSession(node.GetId(), group, &s.opts, &s.catalog, time.Now())
 	s.mu.Lock()
-	c.session.memory = s.memories[identity{group, node.GetId()}]
+	m := s.memories[identity{group, node.GetId()}]
+	delete(s.memories, identity{group, node.GetId()})
+	c.session = newSession(node.GetId(), group, &s.opts, &s.catalog, m, time.Now())
 	if s.streams[group] == nil {
 		s.streams[group] = map[*connection]struct{}{}
 	}
@@ -222,16 +223,6 @@ func (c *connection) leave(cause error) {
 		e.Message = cause.Error()
 	}
 	s.opts.Observe(e)
-}
-
-// maxMemories bounds what is kept of proxies that are gone.
-const maxMemories = 4096
-
-func (s *Server) memorize(id identity, m memory) {
-	delete(s.memories, id)
-	if !m.empty() && len(s.memories) < maxMemories {
-		s.memories[id] = m
-	}
 }
 
 func (c *connection) rouse() {

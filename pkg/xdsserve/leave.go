@@ -11,6 +11,10 @@ type departure struct {
 	due time.Time
 }
 
+// introduction is how long a proxy that connects again may take to say what it
+// kept, before anything leaves. It takes milliseconds.
+const introduction = time.Minute
+
 // leave lets a record go that is no longer wanted and no longer used: listeners
 // with the next response, the rest after the grace.
 func (s *session) leave(r *record) {
@@ -34,10 +38,13 @@ func (s *session) mayLeave(r *record) bool {
 
 // sendLeaving sends the removals that are due, users before what they used.
 func (s *session) sendLeaving() {
-	if s.resumed && s.blank() {
-		return // until the proxy has said all that it kept
+	if until := s.since.Add(introduction); s.untold && s.blank() && s.now.Before(until) {
+		if len(s.leaving)+len(s.stranded) > 0 {
+			s.wakeAt(until)
+		}
+		return
 	}
-	s.resumed = false
+	s.untold = false
 	s.unstrand()
 	var due [numKinds][]*record
 	for len(s.leaving) > 0 && !s.now.Before(s.leaving[0].due) {
@@ -104,7 +111,7 @@ func (s *session) known(r *record) bool {
 // blank reports whether the proxy has yet to say what it holds of something that
 // it should have.
 func (s *session) blank() bool {
-	if s.rootsUnasked() {
+	if !s.asked[listeners] || s.rootsUnasked() {
 		return true
 	}
 	return slices.ContainsFunc(s.open, func(r *record) bool {

@@ -1,5 +1,7 @@
 package xdsserve
 
+import "time"
+
 // memory is what a proxy's stream leaves to the next one.
 type memory struct {
 	refused map[key]refusal
@@ -8,26 +10,42 @@ type memory struct {
 	// part of it; and a changed cluster that it got drops the endpoints that it
 	// still lists, while those sent behind may be lost.
 	unsure map[key]struct{}
+	// known are the versions of listeners and tables that it may have: what they
+	// use is known, even if they are not published any more when it is back.
+	known map[key][]*item
+	at    time.Time // when the stream ended
 }
 
-func (m memory) empty() bool { return len(m.refused)+len(m.unsure) == 0 }
+func newMemory() memory {
+	return memory{refused: map[key]refusal{}, unsure: map[key]struct{}{}, known: map[key][]*item{}}
+}
 
-// recall uses the memory of the earlier stream for one kind; kept says whether
-// the proxy has kept something, and thus is the same process. A new process may
-// take what an old one refused, and has nothing.
-func (s *session) recall(k kind, kept bool) {
+func (m memory) empty() bool { return len(m.refused)+len(m.unsure)+len(m.known) == 0 }
+
+// find returns a version that is not published any more, or nil.
+func (m memory) find(k key, version string) *item {
+	for _, it := range m.known[k] {
+		if it.Version == version {
+			return it
+		}
+	}
+	return nil
+}
+
+// recall uses the memory of the earlier stream for one kind. A proxy that has
+// kept nothing is a new process, which may take what the old one refused.
+func (s *session) recall(k kind) {
 	for u := range s.memory.unsure {
 		if u.kind == k && s.wildcard[k] {
 			s.haunt(u)
 		}
 	}
-	if !kept {
+	if !s.resumed {
 		return
 	}
 	for u := range s.memory.unsure {
 		if r := s.records[k][u.name]; u.kind == k && r != nil {
-			r.force, r.pushed = true, k == endpoints
-			s.queue(r)
+			s.question(r)
 		}
 	}
 	for u, old := range s.memory.refused {
@@ -37,6 +55,19 @@ func (s *session) recall(k kind, kept bool) {
 			s.reopen(r)
 		}
 	}
+}
+
+// question makes a resource go out again though the proxy says to have it.
+func (s *session) question(r *record) {
+	for _, it := range s.memory.known[r.key] {
+		s.doubt(r, it)
+	}
+	if r.held != nil {
+		s.doubt(r, r.held)
+	}
+	r.force, r.pushed = true, r.kind == endpoints
+	s.reopen(r)
+	s.queue(r)
 }
 
 // haunt makes a resource leave explicitly that the proxy may have, unless it is
@@ -50,7 +81,8 @@ func (s *session) haunt(k key) {
 
 // remember returns the memory for the proxy's next stream.
 func (s *session) remember() memory {
-	m := memory{refused: map[key]refusal{}, unsure: map[key]struct{}{}}
+	m := newMemory()
+	m.at = s.now
 	for u, old := range s.memory.refused {
 		if !s.asked[u.kind] {
 			m.refused[u] = old
@@ -61,6 +93,11 @@ func (s *session) remember() memory {
 			m.unsure[u] = struct{}{}
 		}
 	}
+	for u, items := range s.memory.known {
+		if !s.asked[u.kind] {
+			m.known[u] = items
+		}
+	}
 	for r := range s.refused {
 		m.refused[r.key] = *r.refused
 	}
@@ -69,7 +106,31 @@ func (s *session) remember() memory {
 			if r.flights > 0 || r.force || len(r.doubt) > 0 || (r.touched && r.held == nil) {
 				m.unsure[r.key] = struct{}{}
 			}
+			if k == listeners || k == tables {
+				m.known[r.key] = r.possible()
+			}
 		}
 	}
 	return m
+}
+
+// maxMemories bounds what is kept of proxies that are gone.
+const maxMemories = 1024
+
+// memorize keeps a proxy's memory; of too many the oldest goes.
+func (s *Server) memorize(id identity, m memory) {
+	if m.empty() {
+		return
+	}
+	s.memories[id] = m
+	if len(s.memories) <= maxMemories {
+		return
+	}
+	oldest := id
+	for other, memory := range s.memories {
+		if memory.at.Before(s.memories[oldest].at) {
+			oldest = other
+		}
+	}
+	delete(s.memories, oldest)
 }

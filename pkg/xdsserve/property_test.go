@@ -22,7 +22,7 @@ type world struct {
 	proxy   *proxyModel
 	changes map[key]struct{}
 	current map[Scoped]Resource
-	healed  map[string]bool // versions that proxies refused and now take
+	healed  map[string]bool // bodies that proxies refused and now take
 	bad     bool            // whether some versions are refused
 	sent    int             // bytes of resources sent
 	lastSeq uint64
@@ -38,7 +38,7 @@ func newWorld(t *rapid.T, bad bool) *world {
 	}
 	w.proxy.strict = !bad
 	w.proxy.logf = t.Logf
-	w.proxy.refuses = func(r Resource) bool { return w.bad && refusable(r) && !w.healed[r.Version] }
+	w.proxy.refuses = func(r Resource) bool { return w.bad && refusable(r) && !w.healed[string(r.Body)] }
 	w.proxy.chance = func() bool { return rapid.Bool().Draw(t, "chance") }
 	w.open(memory{})
 	return w
@@ -48,8 +48,7 @@ func newWorld(t *rapid.T, bad bool) *world {
 func refusable(r Resource) bool { return len(r.Version) > 0 && r.Version[0] == '3' }
 
 func (w *world) open(m memory) {
-	w.session = newSession("p", "g", &w.opts, &w.catalog, w.now)
-	w.session.memory = m
+	w.session = newSession("p", "g", &w.opts, &w.catalog, m, w.now)
 	w.changes, w.lastSeq = map[key]struct{}{}, 0
 }
 
@@ -248,7 +247,7 @@ func (w *world) interrupt() {
 // heal makes something that is refused acceptable, and retries it.
 func (w *world) heal() {
 	for r := range w.session.refused {
-		w.healed[r.refused.version] = true
+		w.healed[string(r.want.Body)] = true
 		w.session.begin(w.now)
 		w.session.again(r.key)
 		w.step()
@@ -256,13 +255,25 @@ func (w *world) heal() {
 	}
 }
 
+// retryHealed retries again what was refused just before it healed.
+func (w *world) retryHealed() {
+	w.session.begin(w.now)
+	for r := range w.session.refused {
+		if w.healed[string(r.want.Body)] {
+			w.session.again(r.key)
+		}
+	}
+	w.step()
+}
+
 // rest runs everything until nothing moves any more.
 func (w *world) rest() {
-	for range 300 {
-		if w.session.next.IsZero() && len(w.proxy.in)+len(w.proxy.out) == 0 {
+	for second := range 300 {
+		w.retryHealed()
+		if second > 16 && w.session.next.IsZero() && len(w.proxy.in)+len(w.proxy.out) == 0 {
 			break
 		}
-		if w.restarted {
+		if second > 15 && (w.restarted || w.bad) {
 			w.proxy.timeOut()
 		}
 		w.proxy.warm()
@@ -285,7 +296,8 @@ func (w *world) check() {
 	}
 	for k := range numKinds {
 		for _, name := range slices.Sorted(maps.Keys(p.applied[k])) {
-			if k.wild() && w.catalog.find("g", key{k, name}) == nil && len(w.session.doubtful) == 0 {
+			inUse := len(w.session.doubtful) > 0 || (k == clusters && p.tableUses(name))
+			if k.wild() && w.catalog.find("g", key{k, name}) == nil && !inUse {
 				w.Errorf("%s %s stays though it was withdrawn", k.Type(), name)
 			}
 		}
@@ -310,7 +322,7 @@ func (w *world) checkLedger() {
 	for k := range numKinds {
 		for _, r := range s.records[k] {
 			want := w.proxy.recorded[k][r.name]
-			if got := r.held; got != nil && got.Version != want && s.covered(r) {
+			if got := r.held; got != nil && got.Version != want && s.covered(r) && len(r.doubt) == 0 {
 				w.Errorf("%s %s: believed %q, recorded %q", k.Type(), r.name, got.Version, want)
 			}
 		}
@@ -333,10 +345,10 @@ func (w *world) checkBounds() {
 	}
 	for k := range numKinds {
 		for _, r := range s.records[k] {
-			if (len(r.doubt) > 0 && r.refused == nil) || r.flights > 0 || len(r.claims) > 2 {
-				w.Errorf("%s %s: doubt %d, flights %d, claims %d", k.Type(), r.name, len(r.doubt), r.flights, len(r.claims))
+			if (len(r.doubt) > 0 && r.refused == nil && r.want != nil) || r.flights > 0 || len(r.claims) > 2 {
+				w.Errorf("%s %s: doubt %d, flights %d, claims %d, wanted %v, %+v", k.Type(), r.name, len(r.doubt), r.flights, len(r.claims), r.want != nil, *r)
 			}
-			if r.want == nil && !r.subscribed && r.users == 0 {
+			if r.want == nil && !r.subscribed && r.users == 0 && len(s.doubtful) == 0 {
 				w.Errorf("%s %s is remembered for nothing", k.Type(), r.name)
 			}
 		}

@@ -190,6 +190,16 @@ func (p *proxyModel) remove(k kind, name string) {
 	}
 }
 
+// tableUses reports whether a table that the proxy has uses a cluster.
+func (p *proxyModel) tableUses(cluster string) bool {
+	for name, t := range p.applied[tables] {
+		if p.asked[tables][name] && slices.Contains(t.Uses, Name{Cluster, cluster}) {
+			return true
+		}
+	}
+	return false
+}
+
 // resubscribe asks for what is used and no longer for what is not.
 func (p *proxyModel) resubscribe() {
 	var want [numKinds]map[string]bool

@@ -1,6 +1,9 @@
 package xdsserve
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // record is what a session knows about one resource of its proxy.
 type record struct {
@@ -61,6 +64,18 @@ func (r *record) latest() *item {
 	default:
 		return r.sent
 	}
+}
+
+// possible returns the versions that the proxy may have.
+func (r *record) possible() []*item {
+	items := slices.Clone(r.doubt)
+	for _, c := range r.claims {
+		items = append(items, c.it)
+	}
+	if r.held != nil {
+		items = append(items, r.held)
+	}
+	return slices.DeleteFunc(items, func(it *item) bool { return it.foreign })
 }
 
 // offer is the version to send: the wanted one, or where the proxy refuses that,

@@ -49,7 +49,8 @@ type session struct {
 	draining map[*record][]*item   // listeners' earlier versions that serve until the new one is warm
 	leaving  []departure           // in order of due
 	stranded []*record             // may leave once nothing foreign can use them
-	resumed  bool                  // the proxy kept something from an earlier stream and may not have said all
+	resumed  bool                  // the proxy kept something from an earlier stream
+	untold   bool                  // it may have kept more than it has said yet
 	memory   memory
 	unserved map[Type]bool
 }
@@ -60,9 +61,10 @@ type action struct {
 	event    Event
 }
 
-func newSession(proxy, group string, opts *Options, c *catalog, now time.Time) *session {
+func newSession(proxy, group string, opts *Options, c *catalog, m memory, now time.Time) *session {
 	s := &session{
 		proxy: proxy, group: group, since: now, opts: opts, catalog: c,
+		memory: m, untold: !m.empty(),
 		flights: map[string]*flight{}, cold: map[*record]time.Time{},
 		refused: map[*record]struct{}{}, doubtful: map[*record]struct{}{}, draining: map[*record][]*item{}, unserved: map[Type]bool{},
 	}

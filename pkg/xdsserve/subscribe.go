@@ -34,6 +34,7 @@ func (s *session) receive(req *discovery_v3.DeltaDiscoveryRequest) error {
 		}
 	}
 	if first {
+		s.recall(k)
 		s.sort(k, req.GetInitialResourceVersions())
 	}
 	return nil
@@ -72,7 +73,7 @@ func (s *session) meet(k kind, req *discovery_v3.DeltaDiscoveryRequest) {
 		s.greet[k] = s.wildcard[k] && len(kept) == 0
 	}
 	s.resumed = s.resumed || len(kept) > 0
-	s.recall(k, len(kept) > 0)
+	s.untold = s.untold || len(kept) > 0
 }
 
 // keep notes that the proxy has a version of a resource.
@@ -82,6 +83,8 @@ func (s *session) keep(k key, version string) {
 	if r.want != nil && r.want.Version == version {
 		s.setHeld(r, r.want)
 		r.ackedAt = s.now
+	} else if it := s.memory.find(k, version); it != nil {
+		s.setHeld(r, it)
 	} else {
 		s.setHeld(r, &item{Resource: Resource{Name: k.Name(), Version: version}, key: k, foreign: true})
 	}
