@@ -22,6 +22,8 @@ type claim struct {
 type loss struct {
 	claim
 	Holder model.GatewayID
+	// Because says what puts the holder first.
+	Because string
 }
 
 // portClaims are the claims of a Gateway: each address with each port of an accepted listener.
@@ -70,10 +72,17 @@ func settleClaims(claims []claim, byDefault netip.Addr) []loss {
 		if i < 0 {
 			held = append(held, wish)
 		} else {
-			losses = append(losses, loss{wish, held[i].Gateway})
+			losses = append(losses, loss{wish, held[i].Gateway, precedence(held[i], wish)})
 		}
 	}
 	return losses
+}
+
+func precedence(winner, loser claim) string {
+	if winner.Created < loser.Created {
+		return "which is older"
+	}
+	return "which is as old and first by name"
 }
 
 // lossItems makes each loss a value of its own, so that a Gateway reads only its own.
@@ -85,10 +94,9 @@ func lossItems(_ *derive.Ctx, _ string, losses []loss) []derive.Item[loss] {
 	return items
 }
 
-// holder returns the Gateway that keeps another one from an address and port.
-func (b *build) holder(c *derive.Ctx, g model.GatewayID, address netip.Addr, port uint16) (model.GatewayID, bool) {
-	lost, ok := derive.Get(c, b.losses, derive.JoinKey(strconv.Itoa(int(port)), lossItem(g, address)))
-	return lost.Holder, ok
+// lost tells whether another Gateway keeps this one from an address and port.
+func (b *build) lost(c *derive.Ctx, g model.GatewayID, address netip.Addr, port uint16) (loss, bool) {
+	return derive.Get(c, b.losses, derive.JoinKey(strconv.Itoa(int(port)), lossItem(g, address)))
 }
 
 func lossItem(g model.GatewayID, address netip.Addr) string {

@@ -65,7 +65,7 @@ spec: {gatewayClassName: gatehouse, listeners: [{name: web, port: 8080, protocol
 	equal(t, conditionText(f.Status.Listeners[0].Conditions),
 		"Accepted=False PortUnavailable, Conflicted=False NoConflicts, ResolvedRefs=True ResolvedRefs, Programmed=False PortUnavailable")
 	equal(t, f.Status.Listeners[0].Conditions[3].Message,
-		"spec.listeners[0].port: port 8080 on the default address is held by Gateway shop/zz, which is older: use another port, or set spec.addresses on one of the two")
+		"spec.listeners[0].port: port 8080 is held by Gateway shop/zz, which is older: use another port, or set spec.addresses on one of the two")
 	equal(t, conditionText(f.Status.Conditions), "Accepted=True ListenersNotValid")
 	if !f.Serves || !hasStep(f, verdict.WasExcluded, verdict.PortUnavailable) {
 		t.Errorf("steps %v", reasons(f))

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -20,7 +21,7 @@ func (b *build) gatewayFinding(c *derive.Ctx, key string, _ *gateway_v1.Gateway)
 		wish, _ := derive.Get(c, b.wishes, key)
 		return exclude(self, wish.Problem), true
 	}
-	finding := s.verdict(self)
+	finding := s.verdict(self, b.BindAddress)
 	finding.Status = &Status{Conditions: s.conditions()}
 	for i := range s.Listeners {
 		finding.Status.Listeners = append(finding.Status.Listeners, b.listenerStatus(c, s, i))
@@ -29,7 +30,7 @@ func (b *build) gatewayFinding(c *derive.Ctx, key string, _ *gateway_v1.Gateway)
 }
 
 // verdict tells what of a Gateway serves.
-func (s served) verdict(self store.Key) Finding {
+func (s served) verdict(self store.Key, byDefault netip.Addr) Finding {
 	if !s.Accepted {
 		return exclude(self, s.refusal())
 	}
@@ -39,7 +40,7 @@ func (s served) verdict(self store.Key) Finding {
 	}
 	var expires int64
 	for i, o := range s.Outcomes {
-		steps = append(steps, s.listenerSteps(i)...)
+		steps = append(steps, s.listenerSteps(i, byDefault)...)
 		if end := o.Chosen.Expires; end != 0 && (expires == 0 || end < expires) {
 			expires = end
 		}
@@ -67,14 +68,14 @@ func (s served) refusal() *problem {
 }
 
 // listenerSteps are the decisions over one listener of an accepted Gateway.
-func (s served) listenerSteps(i int) []verdict.Step {
+func (s served) listenerSteps(i int, byDefault netip.Addr) []verdict.Step {
 	l, o := s.Listeners[i], s.Outcomes[i]
 	var steps []verdict.Step
 	if why := first(l.Refused, o.Lost); why != nil {
 		return append(steps, why.step(verdict.WasExcluded))
 	}
 	if o.Serves {
-		steps = append(steps, ok(verdict.Compiled, fmt.Sprintf("listener %s serves %s on %s", l.Name, l.Protocol, bindKey(o.Address, l.Port))))
+		steps = append(steps, ok(verdict.Compiled, fmt.Sprintf("listener %s serves %s on %s", l.Name, l.Protocol, whereBound(effective(o.Address, byDefault), l.Port))))
 	}
 	if why := o.Chosen.Problem; why != nil {
 		outcome := verdict.Warning

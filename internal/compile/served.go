@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -81,14 +82,14 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 func (b *build) bound(c *derive.Ctx, g gateway, l listener, o *outcome) []netip.Addr {
 	var have []netip.Addr
 	for _, address := range g.Addresses {
-		holder, lost := b.holder(c, g.ID, address, l.Port)
+		to, lost := b.lost(c, g.ID, address, l.Port)
 		if !lost {
 			have = append(have, address)
 			continue
 		}
 		o.Missed = append(o.Missed, problemf(verdict.PortUnavailable, l.Field+".port",
-			"port %d on %s is held by Gateway %s, which is older: use another port, or set spec.addresses on one of the two",
-			l.Port, addressWords(address), holder).about(model.Ref{Collection: kindGateway, Name: string(holder)}))
+			"%s is held by Gateway %s, %s: use another port, or set spec.addresses on one of the two",
+			whereBound(effective(address, b.BindAddress), l.Port), to.Holder, to.Because).about(model.Ref{Collection: kindGateway, Name: string(to.Holder)}))
 	}
 	if len(have) == 0 {
 		o.Lost, o.Missed = o.Missed[0], nil
@@ -96,11 +97,12 @@ func (b *build) bound(c *derive.Ctx, g gateway, l listener, o *outcome) []netip.
 	return have
 }
 
-func addressWords(address netip.Addr) string {
+// whereBound is "address:port" in messages.
+func whereBound(address netip.Addr, port uint16) string {
 	if !address.IsValid() {
-		return "the default address"
+		return fmt.Sprintf("port %d", port)
 	}
-	return address.String()
+	return netip.AddrPortFrom(address, port).String()
 }
 
 // open adds a listener to its port.
