@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -26,8 +27,20 @@ func guard(next http.Handler) http.Handler {
 				"host "+r.Host+" is not answered; ask by IP address or localhost, so that no foreign name can be pointed here")
 			return
 		}
+		defer answerPanic(w)
 		cross.ServeHTTP(w, r)
 	})
+}
+
+// answerPanic tells who asked of a defect, instead of ending the connection.
+func answerPanic(w http.ResponseWriter) {
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler: //nolint:errorlint // net/http compares it the same way
+		panic(p)
+	default:
+		fail(w, http.StatusInternalServerError, fmt.Sprintf("this is a bug in Gatehouse, please report it: %v", p))
+	}
 }
 
 // serverHeader tells the client that it talks to the admin API.

@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -101,6 +102,28 @@ func TestNotReadyAndNotLive(t *testing.T) {
 		ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/healthz", nil))
 	if w.Code != http.StatusServiceUnavailable {
 		t.Errorf("healthz: %d %s", w.Code, w.Body)
+	}
+}
+
+type brokenReporter struct{ *admintest.Reporter }
+
+func (brokenReporter) Overview() admin.Overview { panic("no overview") }
+
+func (brokenReporter) ConfigDump(context.Context, string) ([]byte, error) {
+	return []byte("not JSON"), nil
+}
+
+func TestDefectsAreAnswered(t *testing.T) {
+	h := admin.Handler(admin.Options{Reporter: brokenReporter{admintest.Shop()}})
+	for path, want := range map[string]string{
+		"/v1/overview":             "this is a bug in Gatehouse, please report it: no overview",
+		"/config_dump?gateway=a/b": "the answer is no JSON: ",
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil))
+		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 )
@@ -28,11 +29,17 @@ func list[T any](items []T) List[T] {
 }
 
 func respond(w http.ResponseWriter, status int, body any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(body); err != nil {
+		b.Reset()
+		status = http.StatusInternalServerError
+		_ = e.Encode(Problem{Error: "the answer is no JSON: " + err.Error()})
+	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(body) // the peer went away: nobody is left to tell
+	_, _ = w.Write(b.Bytes()) // when the peer went away, nobody is left to tell
 }
 
 func fail(w http.ResponseWriter, status int, line string) {

@@ -3,6 +3,8 @@ package admin
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"time"
@@ -18,6 +20,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		WriteTimeout:      2 * time.Minute, // profiles take up to a minute and more
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          log.New(io.Discard, "", 0), // of clients' mistakes only; ours are answered
 	}
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -8,6 +8,6 @@ import (
 
 // Commands returns the whole command line, for the reference; it is not run.
 func Commands() *cobra.Command {
-	s := &session{Process: Process{Out: io.Discard, Err: io.Discard}}
+	s := &session{Out: io.Discard, Err: io.Discard}
 	return s.root()
 }

@@ -35,8 +35,10 @@ func (s *session) translateCommand() *cobra.Command {
 		return app.Translate(cmd.Context(), app.TranslateOptions{
 			Paths: from, To: to.value, ShowSecrets: *secrets,
 			BindAddress: loaded.Run.BindAddress, ControllerName: loaded.Run.ControllerName, Features: loaded.Run.Features,
-			Print:   func(v any) error { return encode(s.Out, output.value, v) },
-			Finding: func(f app.Finding) { _, _ = io.WriteString(s.Err, render.Findings(s.errStyle, []app.Finding{f})) },
+			Print: func(v any) error { return encode(s.Out, output.value, v) },
+			Finding: func(f app.Finding) {
+				_, _ = io.WriteString(s.Err, render.Findings(s.errStyle, findings([]app.Finding{f})))
+			},
 		}, s.io())
 	})
 	return cmd

@@ -3,14 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/app"
-	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
 )
 
 func (s *session) validateCommand() *cobra.Command {
@@ -78,18 +76,4 @@ func files(flag *[]string, args []string) ([]string, error) {
 		}
 	}
 	return paths, usage(errors.Join(errs...))
-}
-
-func (s *session) printReport(format string, r app.Report) error {
-	if format != asTable {
-		if r.Findings == nil {
-			r.Findings = []app.Finding{}
-		}
-		return encode(s.Out, format, r)
-	}
-	if _, err := io.WriteString(s.Out, render.Findings(s.style, r.Findings)); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(s.Err, render.Summary(r))
-	return err
 }

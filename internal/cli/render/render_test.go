@@ -10,7 +10,6 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/admin/admintest"
-	"github.com/gatehouse-proxy/gatehouse/internal/app"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
@@ -164,24 +163,6 @@ no gateway is served; a Gateway needs a GatewayClass with this controller's name
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestFindings(t *testing.T) {
-	r := app.Report{Files: 4, Findings: []app.Finding{
-		{File: "bad/routes.yaml", Line: 18, Kind: "HTTPRoute", Name: "shop/search", Field: "spec.rules[0].matches[0].path.value", Message: `"/(": no regular expression`},
-		{File: "bad/x.yaml", Line: 1, Message: "not YAML: found character that cannot start any token"},
-		{File: "bad/gw.yaml", Line: 9, Kind: "Gateway", Name: "shop/edge", Message: "certificate expires in 3 days", Warning: true},
-	}}
-	want := `bad/routes.yaml:18  httproute shop/search  spec.rules[0].matches[0].path.value: "/(": no regular expression
-bad/x.yaml:1                               not YAML: found character that cannot start any token
-bad/gw.yaml:9       gateway shop/edge      warning: certificate expires in 3 days
-`
-	if got := Findings(plain, r.Findings); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := Summary(r); got != "2 findings in 2 of 4 files, 1 warning" {
-		t.Error(got)
 	}
 }
 

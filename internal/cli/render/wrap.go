@@ -35,7 +35,7 @@ func (s Style) wrap(text string, width int) []string {
 func fill(text string, width int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		switch {
 		case line == "":
 			line = word
