@@ -72,14 +72,16 @@ $(LINT)/.built: tools/go.mod tools/go.sum
 
 .PHONY: lint
 lint: $(LINT)/.built ## Format, style, import rules, vet, outdated idioms
-	@test -z "$$($(LINT)/gofumpt -l . | tee /dev/stderr)" || { echo "run: make format" >&2; exit 1; }
+	@test -z "$$($(LINT)/gofumpt -l . | tee /dev/stderr)" || { echo "run: make fix" >&2; exit 1; }
 	$(LINT)/golangci-lint run ./...
 	$(LINT)/go-arch-lint check
 	go vet ./...
-	@test -z "$$(go fix -diff ./... | tee /dev/stderr)" || { echo "run: go fix ./..." >&2; exit 1; }
+	@test -z "$$(go fix -diff ./... | tee /dev/stderr)" || { echo "run: make fix" >&2; exit 1; }
 
-.PHONY: format
-format: $(LINT)/.built ## Format the sources
+.PHONY: fix
+fix: $(LINT)/.built ## Format, and repair what the linters can repair by themselves
+	go fix ./...
+	$(LINT)/golangci-lint run --fix ./... || true
 	$(LINT)/golangci-lint fmt ./...
 
 .PHONY: clean

@@ -55,7 +55,10 @@ func TestKeepProxies(t *testing.T) {
 func (s *stage) metric(t *testing.T, name string) float64 {
 	t.Helper()
 	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Metrics+"/metrics", nil))(t)
-	resp := must(http.DefaultClient.Do(req))(t)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() { _ = resp.Body.Close() }()
 	sum, streams := 0.0, false
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
