@@ -4,7 +4,8 @@ import "net/netip"
 
 // ClusterID names one backend as one kind of route uses it. It derives from
 // identity only: "namespace/name:port" for a Service, "xbackend/namespace/name"
-// for an XBackend. The same backend used by several Gateways has one ClusterID.
+// for an XBackend, each after "tcp/" where TCPRoutes use it. The same backend used
+// by several Gateways has one ClusterID.
 type ClusterID string
 
 // Cluster is one backend as one Gateway's proxies use it.

@@ -6,7 +6,7 @@ import "github.com/gatehouse-proxy/gatehouse/pkg/derive"
 // fills and translate reads.
 type Collections struct {
 	Gateways     derive.Collection[Gateway]     // by GatewayID
-	Listeners    derive.Collection[Listener]    // by "namespace/name/address/port"
+	Listeners    derive.Collection[Listener]    // by "namespace/name/address/port"; the address is "default" where the process decides
 	Tables       derive.Collection[RouteTable]  // by TableID
 	Clusters     derive.Collection[Cluster]     // by GatewayID + "|" + ClusterID
 	Endpoints    derive.Collection[Endpoints]   // by ClusterID
