@@ -16,7 +16,7 @@ TEST_P ?= 2
 TEST_TIMEOUT ?= 10m
 TEST_FLAGS ?= -race -shuffle=on -count=1
 BENCH ?= .
-BENCH_FLAGS ?= -benchtime=1x
+BENCH_FLAGS ?=
 
 .PHONY: help
 help: ## List the targets
@@ -62,7 +62,7 @@ generate-check: # Generated files are what the generators write now.
 
 .PHONY: bench
 bench: build envoy ## Run the benchmarks; docs/benchmarks.md says how to read them
-	go test -run '^$$' -bench '$(BENCH)' $(BENCH_FLAGS) -benchmem -timeout 60m ./...
+	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' $(BENCH_FLAGS) -benchmem -timeout 60m ./...
 
 $(LINT)/.built: tools/go.mod tools/go.sum
 	@mkdir -p $(LINT)
