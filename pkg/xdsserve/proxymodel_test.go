@@ -26,13 +26,14 @@ type proxyModel struct {
 	serving  map[string]bool           // clusters that were warm once: the earlier version serves meanwhile
 	fed      map[string]bool           // clusters with endpoints since their last change
 
-	in       []*discovery_v3.DeltaDiscoveryResponse
-	out      []*discovery_v3.DeltaDiscoveryRequest
-	withheld []*discovery_v3.DeltaDiscoveryRequest
-	faults   []string
-	strict   bool            // also demand that what a table uses is there
-	excused  map[string]bool // tables that went although a cluster was not warm
-	bodies   map[string]Resource
+	in         []*discovery_v3.DeltaDiscoveryResponse
+	out        []*discovery_v3.DeltaDiscoveryRequest
+	withheld   []*discovery_v3.DeltaDiscoveryRequest
+	faults     []string
+	subscribed bool            // to any endpoints, ever
+	strict     bool            // also demand that what a table uses is there
+	excused    map[string]bool // tables that went although a cluster was not warm
+	bodies     map[string]Resource
 }
 
 func newProxyModel() *proxyModel {
@@ -46,6 +47,7 @@ func (p *proxyModel) restart() {
 	for k := range numKinds {
 		p.applied[k], p.recorded[k], p.asked[k] = map[string]Resource{}, map[string]string{}, map[string]bool{}
 	}
+	p.subscribed = false
 	p.warming, p.serving, p.fed = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	p.connect()
 }
@@ -81,6 +83,9 @@ func (p *proxyModel) process() bool {
 	p.logf("process %s", describe(resp))
 	k, _ := kindOf(Type(resp.GetTypeUrl()))
 	reply := &discovery_v3.DeltaDiscoveryRequest{TypeUrl: resp.GetTypeUrl(), ResponseNonce: resp.GetNonce()}
+	if k == endpoints && !p.subscribed {
+		return true // dropped, and not even answered
+	}
 	var rs []Resource
 	for _, w := range resp.GetResources() {
 		rs = append(rs, p.bodies[string(w.GetResource().GetValue())])
@@ -229,6 +234,7 @@ func (p *proxyModel) resubscribe() {
 			}
 		}
 		p.asked[k] = want[k]
+		p.subscribed = p.subscribed || (k == endpoints && len(want[k]) > 0)
 		if len(req.ResourceNamesSubscribe)+len(req.ResourceNamesUnsubscribe) > 0 {
 			p.out = append(p.out, req)
 		}

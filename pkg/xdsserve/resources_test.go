@@ -120,7 +120,7 @@ func table(t *testing.T, name string, clusters ...string) xdsserve.Resource {
 	return resource(t, xdsserve.Routes, name, rc, names(xdsserve.Cluster, clusters...)...)
 }
 
-// badTable has a regular expression that Envoy refuses.
+// badTable lists a domain twice, which Envoy refuses.
 func badTable(t *testing.T, name string, clusters ...string) xdsserve.Resource {
 	t.Helper()
 	rc := &route_v3.RouteConfiguration{Name: name, VirtualHosts: []*route_v3.VirtualHost{{

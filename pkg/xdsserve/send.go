@@ -74,7 +74,7 @@ func (s *session) sendKind(k kind) {
 // needs reports whether a record has something to send.
 func (s *session) needs(r *record) bool {
 	switch {
-	case r.gone, r.want == nil, !s.covered(r) && !r.pushed:
+	case r.gone, r.want == nil, !s.covered(r) && !s.pushes(r):
 		return false
 	case r.refused != nil:
 		return r.force && r.held != nil && !r.held.foreign
@@ -88,6 +88,10 @@ func (s *session) needs(r *record) bool {
 	}
 	return r.flights == 0 || r.removing || s.overtakes(r.kind)
 }
+
+// pushes reports whether a record goes unasked. Until the proxy has asked for any
+// endpoints, it drops all of them, and does not even answer.
+func (s *session) pushes(r *record) bool { return r.pushed && s.asked[endpoints] }
 
 // overtakes reports whether a newer version may follow one that is unanswered.
 // Usually it waits, and merges with what else comes. But proxies acknowledge

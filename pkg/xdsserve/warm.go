@@ -1,6 +1,9 @@
 package xdsserve
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 var noTime time.Time
 
@@ -27,7 +30,7 @@ func (s *session) waits(r *record) bool {
 // cluster that the version that the proxy has does not use, and that is still
 // warming, or late: not ready and no longer waited for.
 func (s *session) unready(r *record, it *item) (warming, late bool) {
-	if len(s.cold) == 0 && len(s.dirty[clusters]) == 0 {
+	if len(s.cold) == 0 && len(s.dirty[clusters]) == 0 && s.asked[endpoints] {
 		return false, false
 	}
 	for _, u := range it.uses {
@@ -53,5 +56,17 @@ func (s *session) chilly(c *record) (warming, late bool) {
 		return false, true
 	}
 	unsent := c.want != nil && c.latest() == nil && c.refused == nil && s.covered(c)
-	return unsent, false
+	return unsent || s.hungry(c), false
+}
+
+// hungry reports whether a cluster still lacks its endpoints because the proxy
+// never asked for any yet: it will, as soon as it has the cluster.
+func (s *session) hungry(c *record) bool {
+	if s.asked[endpoints] || c.latest() == nil {
+		return false
+	}
+	return slices.ContainsFunc(c.latest().uses, func(u key) bool {
+		e := s.records[u.kind][u.name]
+		return u.kind == endpoints && e.want != nil && e.pushed && e.force
+	})
 }
