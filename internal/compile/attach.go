@@ -95,7 +95,7 @@ func foreignParent(field string, to target) *problem {
 func (b *build) join(c *derive.Ctx, g guest, ref gateway_v1.ParentReference, field string, all []section, p *parent) {
 	named := slices.DeleteFunc(slices.Clone(all), func(s section) bool { return !names(ref, s) })
 	if len(named) == 0 {
-		p.Problem = problemf(verdict.NoMatchingParent, field, "Gateway %s has no listener %s", p.Gateway, wanted(ref))
+		p.Problem = problemf(verdict.NoMatchingParent, field, "Gateway %s has no listener%s", p.Gateway, wanted(ref))
 		return
 	}
 	letIn := false
@@ -114,7 +114,7 @@ func (b *build) join(c *derive.Ctx, g guest, ref gateway_v1.ParentReference, fie
 	}
 	switch {
 	case !letIn:
-		p.Problem = problemf(verdict.NotAllowedByListeners, field, "no listener %s of Gateway %s allows a %s from namespace %s", wanted(ref), p.Gateway, g.Kind, g.Namespace)
+		p.Problem = problemf(verdict.NotAllowedByListeners, field, "no listener%s of Gateway %s allows %ss from namespace %s", wanted(ref), p.Gateway, g.Kind, g.Namespace)
 	case len(p.Joints) == 0:
 		p.Problem = problemf(verdict.NoMatchingListenerHostname, "spec.hostnames", "no listener of Gateway %s that allows the route matches hostname %s", p.Gateway, strings.Join(g.Hostnames, ", "))
 	default:
@@ -172,16 +172,16 @@ func names(ref gateway_v1.ParentReference, s section) bool {
 		orElse(ref.Port, gateway_v1.PortNumber(s.Port)) == gateway_v1.PortNumber(s.Port)
 }
 
-// wanted says which listeners a parentRef selects.
+// wanted says which listeners a parentRef selects, to be put after the word.
 func wanted(ref gateway_v1.ParentReference) string {
 	var parts []string
 	if ref.SectionName != nil {
-		parts = append(parts, fmt.Sprintf("with name %s", *ref.SectionName))
+		parts = append(parts, fmt.Sprintf(" with name %s", *ref.SectionName))
 	}
 	if ref.Port != nil {
-		parts = append(parts, fmt.Sprintf("on port %d", *ref.Port))
+		parts = append(parts, fmt.Sprintf(" on port %d", *ref.Port))
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(parts, "")
 }
 
 func (b *build) attachHTTP(c *derive.Ctx, _ string, route *gateway_v1.HTTPRoute) (attachment, bool) {

@@ -29,7 +29,7 @@ func notServed(kind string) *problem {
 	case "ConfigMap", "ClusterTrustBundle":
 		return problemf(verdict.NotReferenced, "", "nothing that is served refers to a %s yet", kind)
 	default:
-		return problemf(verdict.NotYetSupported, "", "%ss are not served yet", kind)
+		return problemf(verdict.NotYetSupported, "", "no %s is served yet", kind)
 	}
 }
 
