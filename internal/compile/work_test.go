@@ -6,7 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	core_v1 "k8s.io/api/core/v1"
+	discovery_v1 "k8s.io/api/discovery/v1"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // TestWorkOfOneEdit: what runs for one edit depends on the edit, and not on how
@@ -73,11 +79,19 @@ func routes(t testing.TB, n int) *world {
 	t.Helper()
 	w := newWorld(t, Options{})
 	edits := decode(t, classYAML+"\n---"+edge)
+	route := decode(t, routeYAML(0, "/", "s0"))[0].Value.(*gateway_v1.HTTPRoute)
+	slice := decode(t, sliceYAML(0, "10.0.0.1"))[0].Value.(*discovery_v1.EndpointSlice)
+	service := decode(t, "kind: Service\nmetadata: {name: s0, namespace: shop}\nspec: {ports: [{name: http, port: 80}]}")[0].Value.(*core_v1.Service)
+	secret := decode(t, "kind: Secret\nmetadata: {name: s0, namespace: shop}")[0].Value.(*core_v1.Secret)
 	for i := range n {
-		edits = append(edits, decode(t, routeYAML(i, "/", fmt.Sprintf("s%d", i/2*2+1)))...)
-		edits = append(edits, decode(t, sliceYAML(i, "10.0.0.1"))...)
-		edits = append(edits, decode(t, fmt.Sprintf("kind: Service\nmetadata: {name: s%d, namespace: shop}\nspec: {ports: [{name: http, port: 80}]}", i))...)
-		edits = append(edits, decode(t, fmt.Sprintf("kind: Secret\nmetadata: {name: s%d, namespace: shop}", i))[0])
+		route, slice, service, secret := route.DeepCopy(), slice.DeepCopy(), service.DeepCopy(), secret.DeepCopy()
+		route.Name, slice.Name, service.Name, secret.Name = fmt.Sprintf("r%d", i), fmt.Sprintf("e%d", i), fmt.Sprintf("s%d", i), fmt.Sprintf("s%d", i)
+		route.Spec.Hostnames[0] = gateway_v1.Hostname(fmt.Sprintf("h%d.example", i))
+		route.Spec.Rules[0].BackendRefs[0].Name = gateway_v1.ObjectName(fmt.Sprintf("s%d", i/2*2+1))
+		slice.Labels[discovery_v1.LabelServiceName] = service.Name
+		for kind, object := range map[string]snapshot.Object{kindHTTPRoute: route, kindEndpointSlice: slice, kindService: service, kindSecret: secret} {
+			edits = append(edits, store.Edit{Key: snapshot.Ref(kind, "shop", object.GetName()), Value: object})
+		}
 	}
 	w.edit(edits...)
 	return w
