@@ -26,8 +26,8 @@ type Client struct {
 const maxAnswer = 1 << 30
 
 // Verdict returns the verdict of an object; name is "namespace/name", or a name
-// alone. The error is an *Absent when the object was never seen, and an
-// *Unreachable when nobody answers.
+// alone. The error is an *AbsentError when the object was never seen, and an
+// *UnreachableError when nobody answers.
 func (c Client) Verdict(ctx context.Context, kind, name string) (verdict.Verdict, error) {
 	return ask[verdict.Verdict](ctx, c, objectPath("/v1/verdicts", kind, name))
 }
@@ -88,7 +88,7 @@ func ask[T any](ctx context.Context, c Client, path string) (T, error) {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer within %s", timeout)
 		}
-		return answer, &Unreachable{Address: c.Address, Err: err}
+		return answer, &UnreachableError{Address: c.Address, Err: err}
 	}
 	if status != http.StatusOK {
 		return answer, refusal(status, body)

@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// Unreachable is the error when no instance answers.
-type Unreachable struct {
+// UnreachableError is the error when no instance answers.
+type UnreachableError struct {
 	Address string
 	Err     error
 }
 
 // Error says what to do.
-func (e *Unreachable) Error() string {
+func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("no gatehouse answers at %s: start it with 'gatehouse run --config DIR' or pass --admin-address (%v)", e.Address, e.Err)
 }
 
 // Unwrap returns the cause.
-func (e *Unreachable) Unwrap() error { return e.Err }
+func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Absent is the error when an object was never seen.
-type Absent struct{ NeverSeen }
+// AbsentError is the error when an object was never seen.
+type AbsentError struct{ NeverSeen }
 
 // Error names the object.
-func (e *Absent) Error() string { return fmt.Sprintf("%s %s was never seen", e.Kind, e.Name) }
+func (e *AbsentError) Error() string { return fmt.Sprintf("%s %s was never seen", e.Kind, e.Name) }
 
 // refusal turns an answer that is no success into an error.
 func refusal(status int, body []byte) error {
@@ -32,7 +32,7 @@ func refusal(status int, body []byte) error {
 		return fmt.Errorf("the admin API answered HTTP %d: %.200s", status, body)
 	}
 	if p.NeverSeen != nil {
-		return &Absent{*p.NeverSeen}
+		return &AbsentError{*p.NeverSeen}
 	}
 	return fmt.Errorf("%s", p.Error)
 }

@@ -64,7 +64,7 @@ func TestClient(t *testing.T) {
 func TestClientAbsent(t *testing.T) {
 	c := serveShop(t)
 	_, err := c.Verdict(t.Context(), "httproute", "shop/checkuot")
-	absent, ok := errors.AsType[*admin.Absent](err)
+	absent, ok := errors.AsType[*admin.AbsentError](err)
 	if !ok || absent.Closest[0] != "shop/checkout" || len(absent.Reasons) != 1 {
 		t.Errorf("error %#v", err)
 	}
@@ -76,7 +76,7 @@ func TestClientAbsent(t *testing.T) {
 func TestClientEscapesNames(t *testing.T) {
 	c := serveShop(t)
 	_, err := c.Verdict(t.Context(), "httproute", "shop/a?b#c %")
-	if absent, ok := errors.AsType[*admin.Absent](err); !ok || absent.Name != "shop/a?b#c %" {
+	if absent, ok := errors.AsType[*admin.AbsentError](err); !ok || absent.Name != "shop/a?b#c %" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestClientErrors(t *testing.T) {
 		server := httptest.NewServer(h)
 		c := admin.Client{Address: server.Listener.Addr().String(), Timeout: 50 * time.Millisecond}
 		_, err := c.Overview(t.Context())
-		if _, ok := errors.AsType[*admin.Unreachable](err); !ok || !strings.Contains(err.Error(), want) {
+		if _, ok := errors.AsType[*admin.UnreachableError](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		if want[0] == 'n' {

@@ -36,7 +36,7 @@ func guard(next http.Handler) http.Handler {
 func answerPanic(w http.ResponseWriter) {
 	switch p := recover(); p {
 	case nil:
-	case http.ErrAbortHandler: //nolint:errorlint // net/http compares it the same way
+	case http.ErrAbortHandler: // net/http compares it the same way
 		panic(p)
 	default:
 		fail(w, http.StatusInternalServerError, fmt.Sprintf("this is a bug in Gatehouse, please report it: %v", p))

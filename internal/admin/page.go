@@ -21,7 +21,7 @@ var (
 	pageText string
 
 	pages = template.Must(template.New("page").Funcs(template.FuncMap{
-		"css":    func() template.CSS { return template.CSS(style) }, //nolint:gosec // our own file
+		"css":    func() template.CSS { return template.CSS(style) },
 		"remedy": Remedy,
 		"lower":  func(s any) string { return strings.ToLower(toText(s)) },
 	}).Parse(pageText))

@@ -70,7 +70,7 @@ func (q statusQuery) answer() error {
 		return q.list()
 	}
 	err := q.object()
-	if absent, ok := errors.AsType[*admin.Absent](err); ok {
+	if absent, ok := errors.AsType[*admin.AbsentError](err); ok {
 		return errors.Join(q.printNeverSeen(q.format, absent.NeverSeen), &exit{code: 1})
 	}
 	return err

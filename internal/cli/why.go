@@ -36,7 +36,7 @@ func (s *session) whyCommand() *cobra.Command {
 			return usage(err)
 		}
 		v, err := c.Verdict(cmd.Context(), t.kind, t.name)
-		if absent, ok := errors.AsType[*admin.Absent](err); ok {
+		if absent, ok := errors.AsType[*admin.AbsentError](err); ok {
 			return errors.Join(s.printNeverSeen(output.value, absent.NeverSeen), &exit{code: 1})
 		}
 		if err != nil {

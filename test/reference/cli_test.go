@@ -12,6 +12,7 @@ import (
 )
 
 func cliPage(t *testing.T) []byte {
+	t.Helper()
 	m := &markdown{}
 	m.text("# Command line")
 	m.text("Data goes to standard output, everything else to standard error. The exit code is 0 on success, 1 on a failure or a failed check, 2 on wrong usage.")
@@ -25,6 +26,7 @@ func cliPage(t *testing.T) []byte {
 }
 
 func commandSection(t *testing.T, m *markdown, cmd *cobra.Command) {
+	t.Helper()
 	if cmd.Short == "" || cmd.Example == "" {
 		t.Errorf("command %s has no sentence or no example", cmd.Name())
 	}

@@ -45,11 +45,13 @@ func names(reasons ...verdict.Reason) []string {
 var conditions = []condition{
 	{
 		classSubject, string(gateway_v1.GatewayClassConditionStatusAccepted), "Gateways of the class are served.",
-		[]string{string(gateway_v1.GatewayClassReasonAccepted)}, names(verdict.InvalidParameters),
+		[]string{string(gateway_v1.GatewayClassReasonAccepted)},
+		names(verdict.InvalidParameters),
 	},
 	{
 		classSubject, string(gateway_v1.GatewayClassConditionStatusSupportedVersion), "The installed version of Gateway API is supported.",
-		[]string{string(gateway_v1.GatewayClassReasonSupportedVersion)}, nil,
+		[]string{string(gateway_v1.GatewayClassReasonSupportedVersion)},
+		nil,
 	},
 	{
 		gatewaySubject, string(gateway_v1.GatewayConditionAccepted), "At least one listener is valid. With reason ListenersNotValid, some are not.",
@@ -79,7 +81,8 @@ var conditions = []condition{
 	},
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionConflicted), "Another listener wants the same: neither serves.",
-		names(verdict.HostnameConflict, verdict.ProtocolConflict), []string{string(gateway_v1.ListenerReasonNoConflicts)},
+		names(verdict.HostnameConflict, verdict.ProtocolConflict),
+		[]string{string(gateway_v1.ListenerReasonNoConflicts)},
 	},
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionOverlappingTLSConfig),

@@ -8,6 +8,7 @@ import (
 )
 
 func metricsPage(t *testing.T) []byte {
+	t.Helper()
 	m := &markdown{}
 	m.text("# Metrics")
 	m.text("`gatehouse run` serves them at `--metrics-address` (default http://127.0.0.1:19001/metrics), together with those of the Go runtime (`go_…`) and of the process (`process_…`).")

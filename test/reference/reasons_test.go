@@ -70,6 +70,7 @@ func kebab(name string) string {
 }
 
 func reasonsPage(t *testing.T) []byte {
+	t.Helper()
 	m := &markdown{}
 	m.text("# Verdict reasons")
 	m.text("Every step of `gatehouse why` has one of these reasons; where Gateway API has a condition reason of the same meaning, it is the same word.")
@@ -83,6 +84,7 @@ func reasonsPage(t *testing.T) []byte {
 }
 
 func reasonTable(t *testing.T, m *markdown, class verdict.Class, scenarios map[string][]byte) {
+	t.Helper()
 	head := []string{"reason", "meaning", "what to do", "scenario"}
 	if class == verdict.InfoClass {
 		head = head[:2]

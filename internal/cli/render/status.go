@@ -26,7 +26,8 @@ func Verdicts(s Style, all []verdict.Verdict) string {
 		}
 		t.Rows = append(t.Rows, []Cell{
 			T(Name(v.Object)), T(fmt.Sprint(v.Object.Generation)),
-			{string(v.State), stateMarks[v.State].color}, T(proxies), T(worst(v.Steps)),
+			{string(v.State), stateMarks[v.State].color},
+			T(proxies), T(worst(v.Steps)),
 		})
 	}
 	return t.Render(s)

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
@@ -83,7 +84,7 @@ func NeverSeen(s Style, n admin.NeverSeen) string {
 	fmt.Fprintf(&b, "%s %s.\n", s.Paint(Bold, s.Text(n.Kind+" "+n.Name)), s.Paint(Red, "was never seen"))
 	reasons := n.Reasons
 	if len(n.Closest) > 0 {
-		reasons = append(reasons[:len(reasons):len(reasons)], "closest names: "+strings.Join(n.Closest, ", "))
+		reasons = append(slices.Clip(reasons), "closest names: "+strings.Join(n.Closest, ", "))
 	}
 	for _, r := range reasons {
 		fmt.Fprintf(&b, "  %s ", s.Text("·"))
