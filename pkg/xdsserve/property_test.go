@@ -33,13 +33,12 @@ type world struct {
 func newWorld(t *rapid.T, bad bool) *world {
 	w := &world{
 		T: t, opts: Options{}.withDefaults(), now: time.Unix(1000, 0), bad: bad,
-		catalog: catalog{groups: map[string]*shelf{}}, proxy: newProxyModel(),
+		catalog: catalog{groups: map[string]*shelf{}}, proxy: newProxyModel(func() bool { return rapid.Bool().Draw(t, "chance") }),
 		changes: map[key]struct{}{}, current: map[Scoped]Resource{}, healed: map[string]bool{},
 	}
 	w.proxy.strict = !bad
 	w.proxy.logf = t.Logf
 	w.proxy.refuses = func(r Resource) bool { return w.bad && refusable(r) && !w.healed[string(r.Body)] }
-	w.proxy.chance = func() bool { return rapid.Bool().Draw(t, "chance") }
 	w.open(memory{})
 	return w
 }

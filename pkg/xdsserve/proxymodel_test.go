@@ -36,8 +36,8 @@ type proxyModel struct {
 	bodies     map[string]Resource
 }
 
-func newProxyModel() *proxyModel {
-	p := &proxyModel{bodies: map[string]Resource{}}
+func newProxyModel(chance func() bool) *proxyModel {
+	p := &proxyModel{chance: chance, bodies: map[string]Resource{}}
 	p.restart()
 	return p
 }
@@ -57,7 +57,7 @@ func (p *proxyModel) connect() {
 	p.in, p.out, p.withheld = nil, nil, nil
 	p.excused = map[string]bool{}
 	p.warmAll() // no answer is left that could tell
-	for _, k := range []kind{clusters, endpoints, listeners, tables, secrets} {
+	for _, k := range p.order() {
 		names := slices.Sorted(maps.Keys(p.asked[k]))
 		if !k.wild() && len(names) == 0 {
 			continue
@@ -67,6 +67,17 @@ func (p *proxyModel) connect() {
 			InitialResourceVersions: maps.Clone(p.recorded[k]),
 		})
 	}
+}
+
+// order is one of the orders in which a proxy that connects again may ask.
+func (p *proxyModel) order() []kind {
+	kinds := []kind{clusters, endpoints, listeners, tables, secrets}
+	for i := len(kinds) - 1; i > 0; i-- {
+		if p.chance() {
+			kinds[i], kinds[i-1] = kinds[i-1], kinds[i]
+		}
+	}
+	return kinds
 }
 
 func (p *proxyModel) fault(format string, args ...any) {

@@ -72,8 +72,20 @@ func (s *session) meet(k kind, req *discovery_v3.DeltaDiscoveryRequest) {
 		s.widen(k)
 		s.greet[k] = s.wildcard[k] && len(kept) == 0
 	}
+	if k == endpoints {
+		s.queuePushed()
+	}
 	s.resumed = s.resumed || len(kept) > 0
 	s.untold = s.untold || len(kept) > 0
+}
+
+// queuePushed lets go what waited for the proxy to ask for any endpoints.
+func (s *session) queuePushed() {
+	for _, r := range s.records[endpoints] {
+		if r.pushed {
+			s.queue(r)
+		}
+	}
 }
 
 // keep notes that the proxy has a version of a resource.

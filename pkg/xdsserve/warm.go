@@ -30,7 +30,7 @@ func (s *session) waits(r *record) bool {
 // cluster that the version that the proxy has does not use, and that is still
 // warming, or late: not ready and no longer waited for.
 func (s *session) unready(r *record, it *item) (warming, late bool) {
-	if len(s.cold) == 0 && len(s.dirty[clusters]) == 0 && s.asked[endpoints] {
+	if len(s.cold) == 0 && len(s.dirty[clusters]) == 0 && s.asked[clusters] && s.asked[endpoints] {
 		return false, false
 	}
 	for _, u := range it.uses {
@@ -55,7 +55,7 @@ func (s *session) chilly(c *record) (warming, late bool) {
 		}
 		return false, true
 	}
-	unsent := c.want != nil && c.latest() == nil && c.refused == nil && s.covered(c)
+	unsent := c.want != nil && c.latest() == nil && c.refused == nil && (s.covered(c) || !s.asked[clusters])
 	return unsent || s.hungry(c), false
 }
 

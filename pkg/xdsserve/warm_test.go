@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -149,7 +150,7 @@ func TestNameServerDropsPackets(t *testing.T) {
 	slow.more(t, 0)
 	l.only(t, "200 a", "200 b")
 	for answer := range slow.stop() {
-		if answer != "200 a" && answer != "503 no healthy upstream" {
+		if answer != "200 a" && !strings.HasPrefix(answer, "503 ") {
 			t.Errorf("the table with the slow cluster: %q", answer)
 		}
 	}
