@@ -3,6 +3,8 @@ package reference
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -61,18 +63,21 @@ var conditions = []condition{
 	{
 		gatewaySubject, string(gateway_v1.GatewayConditionProgrammed), "At least one listener is programmed.",
 		[]string{string(gateway_v1.GatewayReasonProgrammed)},
-		[]string{string(gateway_v1.GatewayReasonInvalid), string(gateway_v1.GatewayReasonPending)},
+		[]string{string(gateway_v1.GatewayReasonInvalid), string(gateway_v1.GatewayReasonPending), string(gateway_v1.GatewayReasonAddressNotUsable)},
 	},
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionAccepted), "The listener is valid and belongs to the configuration.",
 		[]string{string(gateway_v1.ListenerReasonAccepted)},
-		names(verdict.PortUnavailable, verdict.UnsupportedProtocol, verdict.ProtocolConflict, verdict.HostnameConflict),
+		names(verdict.PortUnavailable, verdict.UnsupportedProtocol, verdict.UnsupportedValue, verdict.ProtocolConflict, verdict.HostnameConflict),
 	},
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionProgrammed),
 		"Every proxy acknowledged the listener, none is warming it, and a connection to its address succeeds.",
 		[]string{string(gateway_v1.ListenerReasonProgrammed)},
-		[]string{string(gateway_v1.ListenerReasonInvalid), string(gateway_v1.ListenerReasonPending), verdict.PortUnavailable.Name},
+		[]string{
+			string(gateway_v1.ListenerReasonInvalid), string(gateway_v1.ListenerReasonPending), verdict.PortUnavailable.Name,
+			verdict.ProtocolConflict.Name, verdict.HostnameConflict.Name,
+		},
 	},
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionResolvedRefs), "Certificates and route kinds that it names exist and can be used.",
@@ -93,7 +98,7 @@ var conditions = []condition{
 		parentSubject, string(gateway_v1.RouteConditionAccepted), "The route is attached to at least one listener.",
 		[]string{string(gateway_v1.RouteReasonAccepted)},
 		names(verdict.NoMatchingParent, verdict.NotAllowedByListeners, verdict.NoMatchingListenerHostname, verdict.UnsupportedValue,
-			verdict.NotYetSupported, verdict.IncompatibleFilters),
+			verdict.IncompatibleFilters, verdict.Conflicted),
 	},
 	{
 		parentSubject, string(gateway_v1.RouteConditionResolvedRefs), "Every backend exists and may be used.",
@@ -102,7 +107,7 @@ var conditions = []condition{
 	},
 	{
 		parentSubject, string(gateway_v1.RouteConditionPartiallyInvalid), "Some rules are dropped; the others serve.",
-		names(verdict.UnsupportedValue, verdict.IncompatibleFilters), nil,
+		names(verdict.UnsupportedValue), nil,
 	},
 }
 
@@ -132,6 +137,26 @@ func reasonList(reasons []string) string {
 		return "is not set otherwise"
 	}
 	return strings.Join(sorted, ", ")
+}
+
+// scenarioFiles returns the text of every scenario by its path from the repository's root.
+func scenarioFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	for _, pattern := range []string{"../../test/scenarios/*.txtar", "../../test/scenarios/*/*.txtar"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[filepath.ToSlash(strings.TrimPrefix(path, "../../"))] = text
+		}
+	}
+	return out
 }
 
 // seen is one condition as a scenario shows it.
