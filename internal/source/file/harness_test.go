@@ -41,7 +41,7 @@ func run(t *testing.T, o Options) (w *watching, stop func()) {
 		t: t, source: New(o), changed: make(chan struct{}),
 		objects: map[store.Key]snapshot.Object{}, origins: map[store.Key]snapshot.Origin{}, findings: map[string][]snapshot.Finding{},
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := w.source.Run(ctx, w.take); err != nil {
@@ -84,7 +84,7 @@ func apply(b snapshot.Batch, objects map[store.Key]snapshot.Object, origins map[
 // until waits for a condition on what was told; it holds w.mu while asking.
 func (w *watching) until(what string, ok func() bool) {
 	w.t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(60 * time.Second)
 	defer deadline.Stop()
 	for {
 		w.mu.Lock()

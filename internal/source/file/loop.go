@@ -46,7 +46,8 @@ func (s *Source) loop(ctx context.Context, w *watcher, emit func(snapshot.Batch)
 			}
 		}
 		s.readDue(now)
-		if b := s.batch(now, false); !isEmpty(b) {
+		files := s.files
+		if b := s.batch(now, false); b.Files != files || !isEmpty(b) {
 			emit(b)
 		}
 	}
@@ -107,6 +108,8 @@ func (s *Source) movesTree(e event) bool {
 	switch {
 	case e.change == removed:
 		return isDir || slices.Contains(s.roots, path)
+	case e.change == attribs: // perhaps a directory can be read now
+		return e.isDir && s.index.files[path] != nil
 	case e.change != created && e.change != arrived:
 		return false
 	case slices.Contains(s.roots, path) && e.isDir:
@@ -140,6 +143,7 @@ func (s *Source) mark(path string, c change, now time.Time) {
 		s.pending[path] = due{at: now.Add(s.opts.Quiet), quiet: true}
 	case removed:
 		s.pending[path] = due{at: now.Add(s.opts.Grace), certain: true}
+	case overflow: // names no file
 	case attribs:
 		if c := s.index.files[path]; c != nil && c.problem != nil {
 			s.pending[path] = due{at: now}
@@ -279,7 +283,8 @@ func (s *Source) set(texts []text, now time.Time) {
 // batch returns what changed since the last one.
 func (s *Source) batch(now time.Time, initial bool) snapshot.Batch {
 	b := s.index.flush(now)
-	b.Initial, b.Files = initial, len(s.seen)
+	s.files = len(s.seen)
+	b.Initial, b.Files = initial, s.files
 	if initial {
 		s.index.ledger.retain(func(key store.Key) bool { return len(s.index.byKey[key]) > 0 })
 	}

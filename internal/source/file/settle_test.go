@@ -135,28 +135,34 @@ func TestWhatComesBackWithinGraceIsNotDeleted(t *testing.T) {
 	both := doc("a", "1") + doc("b", "1")
 	for name, replace := range map[string]func(t *testing.T, path string){
 		"truncated and written": func(t *testing.T, path string) {
+			t.Helper()
 			must(t, os.Truncate(path, 0))
 			write(t, path, doc("a", "2"))
 			write(t, path, doc("a", "2")+doc("b", "2"))
 		},
 		"backup by rename, as vim does": func(t *testing.T, path string) {
+			t.Helper()
 			must(t, os.Rename(path, path+"~"))
 			write(t, path, doc("a", "2")+doc("b", "2"))
 			must(t, os.Remove(path+"~"))
 		},
 		"renamed into place": func(t *testing.T, path string) {
+			t.Helper()
 			write(t, path+".tmp", doc("a", "2")+doc("b", "2"))
 			must(t, os.Rename(path+".tmp", path))
 		},
 		"removed and made anew, as git does": func(t *testing.T, path string) {
+			t.Helper()
 			must(t, os.Remove(path))
 			write(t, path, doc("a", "2")+doc("b", "2"))
 		},
 		"moved to another file": func(t *testing.T, path string) {
+			t.Helper()
 			write(t, path, doc("a", "2"))
 			write(t, filepath.Join(filepath.Dir(path), "z.yaml"), doc("b", "2"))
 		},
 		"directory renamed back and forth": func(t *testing.T, path string) {
+			t.Helper()
 			dir := filepath.Dir(path)
 			must(t, os.Rename(dir, dir+"-old"))
 			write(t, path, doc("a", "2")+doc("b", "2"))

@@ -21,6 +21,7 @@ type Source struct {
 	seen    map[string]fingerprint // the files of the tree, as last read
 	pending map[string]due         // files to read
 	lacking map[string]time.Time   // files to settle
+	files   int                    // as last told
 }
 
 // due says when a file is to be read, and what is known then.

@@ -239,3 +239,17 @@ func TestLostEventsAreMadeUpFor(t *testing.T) {
 		t.Errorf("edits after lost events: %v", b.Edits)
 	}
 }
+
+func TestDirectoryThatBecomesReadableIsScanned(t *testing.T) {
+	dir := t.TempDir()
+	s := New(Options{Paths: []string{dir}})
+	s.scan(func(string) {}, s.opts.Now(), false)
+	e := event{change: attribs, dir: dir, name: "sub", isDir: true}
+	if scan, _ := s.handle([]event{e}, s.opts.Now()); scan {
+		t.Error("a mode that changes asks for a scan without need")
+	}
+	s.index.fail(e.path(), unreadable(os.ErrPermission)) // as root, no directory is unreadable
+	if scan, _ := s.handle([]event{e}, s.opts.Now()); !scan {
+		t.Error("a directory that was unreadable is not looked at again")
+	}
+}

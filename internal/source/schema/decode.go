@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -75,7 +76,7 @@ func (v *Validator) Decode(doc Document, previous Previous) []Object {
 
 // problemOf returns the problem in an error of parse.
 func problemOf(err error, line int) Problem {
-	if e, ok := err.(*inputError); ok { //nolint:errorlint // made in this package, never wrapped
+	if e, ok := errors.AsType[*inputError](err); ok {
 		return e.problem
 	}
 	return Problem{Reason: InvalidSyntax, Line: line, Message: oneLine(err.Error())}

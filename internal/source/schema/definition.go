@@ -62,7 +62,7 @@ func (d *definitions) file(kind snapshot.Kind, channel crd.Channel) (*apiextensi
 		load = sync.OnceValues(func() (*apiextensions_v1.CustomResourceDefinition, error) {
 			raw, err := crd.Read(channel, kind.Group, kind.Plural)
 			if err != nil {
-				return nil, nil //nolint:nilerr // the channel has no such kind
+				return nil, nil // the channel has no such kind
 			}
 			return parseDefinition(kind.Name, raw)
 		})

@@ -1,7 +1,7 @@
 package schema
 
 import (
-	"crypto/sha1" //nolint:gosec // a UUID of version 5 is defined by it; nothing secret depends on it
+	"crypto/sha1" // a UUID of version 5 is defined by it; nothing secret depends on it
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -104,7 +104,7 @@ var gatehouseSpace = [16]byte{0x8e, 0x3d, 0x5b, 0x0c, 0x51, 0x6e, 0x4d, 0x0f, 0x
 // uidOf makes a UUID of version 5 (RFC 9562, 5.5) from kind and name, so that an
 // object has the same one after a restart.
 func uidOf(kind snapshot.Kind, name string) types.UID {
-	sum := sha1.Sum(append(gatehouseSpace[:], kind.Name+"."+kind.Group+"/"+name...)) //nolint:gosec // see the import
+	sum := sha1.Sum(append(gatehouseSpace[:], kind.Name+"."+kind.Group+"/"+name...))
 	u := sum[:16]
 	u[6] = u[6]&0x0f | 0x50
 	u[8] = u[8]&0x3f | 0x80

@@ -14,11 +14,11 @@ import (
 
 // exampleFiles yields the YAML files of the Gateway API module's examples, which
 // no one here wrote.
-func exampleFiles(t testing.TB) map[string][]byte {
-	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
+func exampleFiles(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	out, err := exec.CommandContext(tb.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	dir := os.DirFS(filepath.Join(strings.TrimSpace(string(out)), "examples"))
 	files := map[string][]byte{}
@@ -30,7 +30,7 @@ func exampleFiles(t testing.TB) map[string][]byte {
 		return err
 	})
 	if err != nil || len(files) < 60 {
-		t.Fatalf("%d examples: %v", len(files), err)
+		tb.Fatalf("%d examples: %v", len(files), err)
 	}
 	return files
 }

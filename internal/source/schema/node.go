@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -67,14 +68,14 @@ func (n *node) text(keys ...string) string {
 
 // plain returns the value as encoding/json would, but with int64 for integers.
 func (n *node) plain() any {
-	switch n.shape {
-	case isList:
+	switch {
+	case n.shape == isList:
 		out := make([]any, len(n.items))
 		for i, item := range n.items {
 			out[i] = item.plain()
 		}
 		return out
-	case isMap:
+	case n.shape == isMap:
 		out := make(map[string]any, len(n.fields))
 		for _, f := range n.fields {
 			out[f.key] = f.node.plain()
@@ -178,7 +179,7 @@ func (e *inputError) Error() string { return e.problem.Message }
 
 // under prefixes the field of an inputError with the parent's key or index.
 func under(err error, parent string) error {
-	if e, ok := err.(*inputError); ok { //nolint:errorlint // made in this package, never wrapped
+	if e, ok := errors.AsType[*inputError](err); ok {
 		e.problem.Field = join(parent, e.problem.Field)
 	}
 	return err

@@ -21,14 +21,15 @@ func parse(doc Document) (root *node, err error) {
 	}()
 	if looksLikeJSON(doc.Text) {
 		root, err = parseJSON(doc)
-		if _, syntax := errors.AsType[*jsonSyntax](err); !syntax {
+		syntax, ok := errors.AsType[*jsonSyntax](err)
+		if !ok {
 			return root, err
 		}
 		// A YAML flow mapping starts like JSON.
 		if fromYAML, yamlErr := parseYAML(doc); yamlErr == nil {
 			return fromYAML, nil
 		}
-		return nil, refuse(InvalidSyntax, err.(*jsonSyntax).line, "not JSON: %s; correct this line", err.(*jsonSyntax).what) //nolint:errorlint // found above
+		return nil, refuse(InvalidSyntax, syntax.line, "not JSON: %s; correct this line", syntax.what)
 	}
 	return parseYAML(doc)
 }

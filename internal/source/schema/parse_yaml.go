@@ -39,12 +39,12 @@ func (r *yamlReader) value(y *yaml.Node, depth int) (*node, error) {
 	if err := r.budget.take(line, depth); err != nil {
 		return nil, err
 	}
-	switch y.Kind {
-	case yaml.AliasNode:
+	switch {
+	case y.Kind == yaml.AliasNode:
 		return r.value(y.Alias, depth+1)
-	case yaml.SequenceNode:
+	case y.Kind == yaml.SequenceNode:
 		return r.list(y, line, depth)
-	case yaml.MappingNode:
+	case y.Kind == yaml.MappingNode:
 		return r.mapping(y, line, depth)
 	}
 	return scalar(y, line)

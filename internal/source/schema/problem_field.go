@@ -61,20 +61,20 @@ func valueOf(e *field.Error, at *node) string {
 
 func causeOf(e *field.Error) (cause, remedy string) {
 	detail := tidy(e.Detail)
-	switch e.Type {
-	case field.ErrorTypeRequired:
+	switch t := e.Type; {
+	case t == field.ErrorTypeRequired:
 		return orElse(detail, "required field is missing"), "add it"
-	case field.ErrorTypeNotSupported:
+	case t == field.ErrorTypeNotSupported:
 		return "not supported", "use one of " + strings.TrimPrefix(detail, "supported values: ")
-	case field.ErrorTypeDuplicate:
+	case t == field.ErrorTypeDuplicate:
 		return orElse(detail, "appears twice"), "remove or rename one"
-	case field.ErrorTypeForbidden:
+	case t == field.ErrorTypeForbidden:
 		return orElse(detail, "not allowed here"), "remove it"
-	case field.ErrorTypeTooMany:
+	case t == field.ErrorTypeTooMany:
 		return orElse(detail, "too many"), "remove some"
-	case field.ErrorTypeTooLong:
+	case t == field.ErrorTypeTooLong:
 		return orElse(detail, "too long"), "shorten it"
-	case field.ErrorTypeTypeInvalid:
+	case t == field.ErrorTypeTypeInvalid:
 		if strings.HasPrefix(detail, "must be of type string") {
 			return detail, "quote it"
 		}

@@ -94,12 +94,12 @@ func keyText(y *yaml.Node, line int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch n.shape {
-	case isText:
+	switch {
+	case n.shape == isText:
 		return n.scalar.(string), nil
-	case isInt:
+	case n.shape == isInt:
 		return strconv.FormatInt(n.scalar.(int64), 10), nil
-	case isFloat:
+	case n.shape == isFloat:
 		b, _ := json.Marshal(n.scalar) // finite, so it has a JSON form
 		return string(b), nil
 	}

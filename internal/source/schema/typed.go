@@ -50,28 +50,28 @@ func (c *typeCheck) check(n *node, t reflect.Type, path string) {
 }
 
 func (c *typeCheck) checkKind(n *node, t reflect.Type, path string) {
-	switch t.Kind() {
-	case reflect.String:
+	switch k := t.Kind(); {
+	case k == reflect.String:
 		c.want(n, path, "string", n.shape == isText)
-	case reflect.Bool:
+	case k == reflect.Bool:
 		c.want(n, path, "boolean", n.shape == isBool)
-	case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
+	case k >= reflect.Int && k <= reflect.Int64:
 		if c.want(n, path, "integer", n.shape == isInt) && reflect.Zero(t).OverflowInt(n.scalar.(int64)) {
 			c.add(n, path, "does not fit %d bits; write a smaller number", t.Bits())
 		}
-	case reflect.Slice:
+	case k == reflect.Slice:
 		if c.want(n, path, "list", n.shape == isList) {
 			for i, item := range n.items {
 				c.check(item, t.Elem(), path+index(i))
 			}
 		}
-	case reflect.Map:
+	case k == reflect.Map:
 		if c.want(n, path, "mapping", n.shape == isMap) {
 			for _, f := range n.fields {
 				c.check(f.node, t.Elem(), path+"["+f.key+"]")
 			}
 		}
-	case reflect.Struct:
+	case k == reflect.Struct:
 		if c.want(n, path, "mapping", n.shape == isMap) {
 			c.checkStruct(n, t, path)
 		}
