@@ -95,7 +95,7 @@ func (x *index) findingsOf(path string) (out []snapshot.Finding) {
 	}
 	if c.problem != nil {
 		out = append(out, snapshot.Finding{
-			Origin:   snapshot.Origin{File: path},
+			File:     path,
 			Step:     c.problem.reason.Step(verdict.Accept, verdict.WasRejected, c.problem.message),
 			Retained: len(c.docs) > 0, Content: c.problem.message,
 		})

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,9 +70,7 @@ func apply(b snapshot.Batch, objects map[store.Key]snapshot.Object, origins map[
 			objects[e.Key] = e.Value.(snapshot.Object)
 		}
 	}
-	for k, o := range b.Origins {
-		origins[k] = o
-	}
+	maps.Copy(origins, b.Origins)
 	for path, f := range b.Findings {
 		if len(f) == 0 {
 			delete(findings, path)

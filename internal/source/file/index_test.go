@@ -64,7 +64,7 @@ func (w *world) expect(t *testing.T, what, values, findings string) {
 		t.Errorf("%s: in force is %q, want %q", what, got, values)
 	}
 	got := reportOf(w.findings)
-	for _, want := range strings.Split(findings, "|") {
+	for want := range strings.SplitSeq(findings, "|") {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: no finding %q in:\n%s", what, want, got)
 		}

@@ -2,6 +2,7 @@ package file
 
 import (
 	"log/slog"
+	"maps"
 	"path/filepath"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -26,9 +27,7 @@ func openLedger(dir string, log *slog.Logger) *ledger {
 	l := &ledger{now: map[store.Key]record{}}
 	if dir != "" {
 		l.saver = newSaver(filepath.Join(dir, "generations.json"), log)
-		for key, r := range l.saver.load() {
-			l.now[key] = r
-		}
+		maps.Copy(l.now, l.saver.load())
 	}
 	return l
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,8 +199,8 @@ func (w *watching) settled() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, b := range w.batches {
-		for j := len(b.Edits) - 1; j >= 0; j-- {
-			if b.Edits[j].Key == key {
+		for j, v := range slices.Backward(b.Edits) {
+			if v.Key == key {
 				w.batches[i].Edits = append(b.Edits[:j:j], b.Edits[j+1:]...)
 				b = w.batches[i]
 			}

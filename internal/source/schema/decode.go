@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -54,6 +55,18 @@ type Object struct {
 // Decode returns the objects of a document in order: one, or the items of a List.
 // It never fails as a whole: what is wrong is in the objects' Problems.
 func (v *Validator) Decode(doc Document, previous Previous) []Object {
+	out := v.decode(doc, previous)
+	last := doc.start + bytes.Count(doc.Text, []byte("\n"))
+	for i := range out { // YAML has line ends that editors do not count
+		out[i].Line = min(out[i].Line, last)
+		for j := range out[i].Problems {
+			out[i].Problems[j].Line = min(out[i].Problems[j].Line, last)
+		}
+	}
+	return out
+}
+
+func (v *Validator) decode(doc Document, previous Previous) []Object {
 	root, err := parse(doc)
 	if err != nil {
 		return []Object{{Key: guessKey(doc.Text), Line: doc.Line, Problems: []Problem{problemOf(err, doc.Line)}}}
