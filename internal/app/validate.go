@@ -33,7 +33,7 @@ func load(paths []string, controller string, f config.Features, bind netip.Addr)
 
 // Validate looks at files as Run would, and returns how many findings fail them.
 func Validate(_ context.Context, o ValidateOptions, _ IO) (findings int, err error) {
-	loaded := load(o.Paths, o.ControllerName, o.Features, netip.Addr{})
+	loaded := load(o.Paths, o.ControllerName, o.Features, o.BindAddress)
 	report := Report{Files: loaded.batch.Files, Objects: len(loaded.batch.Edits), Findings: loaded.findings()}
 	for _, f := range report.Findings {
 		if !f.Warning {
@@ -58,7 +58,7 @@ func (l offline) findings() []Finding {
 	}
 	for key, f := range l.graph.Compiled.Findings.All(l.decision.State) {
 		for _, step := range f.Steps {
-			if step.Outcome == verdict.WasRejected || f.Serves && worthALook(step) {
+			if step.Outcome == verdict.WasRejected || worthALook(step) {
 				out = append(out, l.finding(key, l.batch.Origins[key], step))
 			}
 		}
@@ -67,9 +67,11 @@ func (l offline) findings() []Finding {
 	return out
 }
 
-// worthALook tells steps of a serving object that an editor would want to hear
-// of; that other objects are missing is normal for a part of a configuration.
-func worthALook(s verdict.Step) bool { return s.Outcome == verdict.Warning }
+// worthALook tells steps that an editor would want to hear of. They fail nothing:
+// that other objects are missing is normal for a part of a configuration.
+func worthALook(s verdict.Step) bool {
+	return s.Outcome == verdict.Warning || s.Outcome == verdict.WasExcluded && s.Reason != verdict.NotReferenced.Name
+}
 
 func (l offline) finding(key store.Key, o snapshot.Origin, s verdict.Step) Finding {
 	return Finding{

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/source/file"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
@@ -20,22 +22,23 @@ import (
 type board struct {
 	current atomic.Pointer[published]
 
-	mu       sync.RWMutex
-	origins  map[store.Key]snapshot.Origin
-	byFile   map[string][]snapshot.Finding
-	byObject map[store.Key]snapshot.Finding
-	accepted map[store.Key]time.Time // when the accepted revision was accepted
-	rejected map[store.Key]time.Time // since when an object is rejected
-	facts    map[model.GatewayID]status.Facts
-	notes    map[scoped]string    // warnings from publishing
-	behind   map[string]time.Time // by proxy: since when it has something to answer
-	files    int
+	mu         sync.RWMutex
+	origins    map[store.Key]snapshot.Origin
+	byFile     map[string][]snapshot.Finding
+	byObject   map[store.Key]snapshot.Finding // refusals
+	duplicates map[store.Key]snapshot.Finding
+	accepted   map[store.Key]time.Time // when the accepted revision was accepted
+	rejected   map[store.Key]time.Time // since when an object is rejected
+	facts      map[model.GatewayID]status.Facts
+	notes      map[scoped]string    // warnings from publishing
+	behind     map[string]time.Time // by proxy: since when it has something to answer
+	files      int
 }
 
 func newBoard() *board {
 	b := &board{
 		origins: map[store.Key]snapshot.Origin{}, byFile: map[string][]snapshot.Finding{},
-		byObject: map[store.Key]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
+		byObject: map[store.Key]snapshot.Finding{}, duplicates: map[store.Key]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
 		rejected: map[store.Key]time.Time{}, facts: map[model.GatewayID]status.Facts{},
 		notes: map[scoped]string{}, behind: map[string]time.Time{},
 	}
@@ -43,8 +46,17 @@ func newBoard() *board {
 	return b
 }
 
-// observe takes what a batch says beside its edits, and returns the findings that are news.
-func (b *board) observe(batch snapshot.Batch) []snapshot.Finding {
+// news is what a batch says beside its edits.
+type news struct {
+	// refused are documents that the source refuses now and did not before.
+	refused []snapshot.Finding
+	// released are objects of which no document is refused any more, and whose
+	// accepted revision is what stands there again.
+	released map[store.Key]time.Time // since when they were rejected
+}
+
+// observe takes what a batch says beside its edits.
+func (b *board) observe(batch snapshot.Batch) news {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	maps.Copy(b.origins, batch.Origins)
@@ -53,35 +65,71 @@ func (b *board) observe(batch snapshot.Batch) []snapshot.Finding {
 			delete(b.origins, e.Key)
 		}
 	}
-	var news []snapshot.Finding
-	for _, file := range slices.Sorted(maps.Keys(batch.Findings)) {
-		news = append(news, b.replace(file, batch.Findings[file])...)
+	standing := map[store.Key]bool{}
+	out := news{released: map[store.Key]time.Time{}}
+	for _, path := range slices.Sorted(maps.Keys(batch.Findings)) {
+		for _, f := range b.byFile[path] {
+			standing[f.Object] = true
+		}
+		out.refused = append(out.refused, b.replace(path, batch.Findings[path], batch.ObservedAt)...)
+	}
+	for key := range standing {
+		b.release(key, batch, out.released)
 	}
 	b.files = batch.Files
-	return news
+	return out
 }
 
-// replace sets the findings of one file.
-func (b *board) replace(file string, findings []snapshot.Finding) []snapshot.Finding {
+// release notes that no document of an object is refused any more. If the batch
+// edits the object, the round tells.
+func (b *board) release(key store.Key, batch snapshot.Batch, released map[store.Key]time.Time) {
+	_, still := b.byObject[key]
+	since, was := b.rejected[key]
+	edited := slices.ContainsFunc(batch.Edits, func(e store.Edit) bool { return e.Key == key })
+	if still || !was || edited {
+		return
+	}
+	delete(b.rejected, key)
+	if _, serves := b.accepted[key]; serves {
+		released[key] = since
+	}
+}
+
+// replace sets the findings of one file, and returns those that are new.
+func (b *board) replace(path string, findings []snapshot.Finding, now time.Time) []snapshot.Finding {
 	before := map[string]bool{}
-	for _, f := range b.byFile[file] {
+	for _, f := range b.byFile[path] {
 		before[f.Content] = true
 		delete(b.byObject, f.Object)
+		delete(b.duplicates, f.Object)
 	}
-	delete(b.byFile, file)
+	delete(b.byFile, path)
 	if len(findings) > 0 {
-		b.byFile[file] = findings
+		b.byFile[path] = findings
 	}
-	var news []snapshot.Finding
+	var fresh []snapshot.Finding
 	for _, f := range findings {
-		if f.Object.Name != "" {
-			b.byObject[f.Object] = f
-		}
+		b.refer(f, now)
 		if !before[f.Content] || f.Content == "" {
-			news = append(news, f)
+			fresh = append(fresh, f)
 		}
 	}
-	return news
+	return fresh
+}
+
+// refer finds a finding by its object. A duplicate refuses nothing: the object is
+// served from another document.
+func (b *board) refer(f snapshot.Finding, now time.Time) {
+	switch {
+	case f.Object.Name == "":
+	case f.Step.Reason == file.DuplicateObject.Name:
+		b.duplicates[f.Object] = f
+	default:
+		b.byObject[f.Object] = f
+		if _, known := b.rejected[f.Object]; !known {
+			b.rejected[f.Object] = now
+		}
+	}
 }
 
 func (b *board) origin(key store.Key) (snapshot.Origin, bool) {
@@ -99,15 +147,33 @@ func (b *board) finding(key store.Key) (snapshot.Finding, bool) {
 	return f, ok
 }
 
+// duplicate returns a document of the object beside the one that counts.
+func (b *board) duplicate(key store.Key) (snapshot.Finding, bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	f, ok := b.duplicates[key]
+	return f, ok
+}
+
 // findings are all refusals of the source, by file, then in order of the file.
 func (b *board) findings() []snapshot.Finding {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	var out []snapshot.Finding
-	for _, file := range slices.Sorted(maps.Keys(b.byFile)) {
-		out = append(out, b.byFile[file]...)
+	for _, path := range slices.Sorted(maps.Keys(b.byFile)) {
+		out = append(out, b.byFile[path]...)
 	}
 	return out
+}
+
+// refusedKind returns the kind as a refused document writes it, whatever the case.
+func (b *board) refusedKind(kind string) string {
+	for _, key := range b.refusedKeys() {
+		if strings.EqualFold(key.Collection, kind) {
+			return key.Collection
+		}
+	}
+	return kind
 }
 
 func (b *board) refusedKeys() []store.Key {
@@ -166,6 +232,14 @@ func (b *board) setFacts(g model.GatewayID, f status.Facts) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.facts[g] = f
+}
+
+// forget drops what proxies said of a Gateway that is gone.
+func (b *board) forget(g model.GatewayID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.facts, g)
+	maps.DeleteFunc(b.notes, func(s scoped, _ string) bool { return s.Group == string(g) })
 }
 
 func (b *board) note(s scoped) (string, bool) {

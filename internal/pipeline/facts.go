@@ -15,7 +15,10 @@ import (
 
 // probedListeners takes the result of a probe: Programmed of a Gateway is known.
 func (l *Loop) probedListeners(ctx context.Context, result probed, now time.Time) {
-	p := l.probing[result.gateway]
+	p, wanted := l.probing[result.gateway]
+	if !wanted {
+		return // the Gateway is gone
+	}
 	p.running = false
 	l.board.setFacts(result.gateway, status.Facts{Listeners: result.listeners, Addresses: result.addresses})
 	switch {

@@ -11,6 +11,7 @@ type change struct {
 	key        store.Key
 	what       string
 	observedAt time.Time
+	since      time.Time // of an object that was rejected before: since when
 }
 
 // inflight are the changes that some proxy has not answered yet.

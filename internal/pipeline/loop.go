@@ -179,7 +179,7 @@ func (l *Loop) observe(batch snapshot.Batch) {
 		}
 		urgent = urgent && e.Collection == "EndpointSlice"
 	}
-	l.tellFindings(news, batch)
+	l.tellNews(news, batch)
 	if urgent || batch.Initial {
 		l.window.AddWithin(now, 0)
 		return

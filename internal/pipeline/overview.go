@@ -9,7 +9,6 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
-	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -87,10 +86,8 @@ func worst(steps []verdict.Step) (verdict.Step, bool) {
 func (r *Reporter) nameless() []admin.Attention {
 	var out []admin.Attention
 	for _, f := range r.board.findings() {
-		if f.Object.Name != "" && f.Object.Collection != "" {
-			if _, known := snapshot.KindOf(f.Object.Collection); known {
-				continue
-			}
+		if f.Object.Name != "" {
+			continue // it is among the objects
 		}
 		out = append(out, admin.Attention{
 			Kind: f.Object.Collection, Name: f.Object.Name, State: verdict.Rejected, Reason: f.Step.Reason,

@@ -69,8 +69,9 @@ func (l *Loop) reprobe(ctx context.Context, u xdsserve.Update) {
 // probeSettled probes a Gateway whose listeners were not all programmed when its
 // proxy has answered everything.
 func (l *Loop) probeSettled(ctx context.Context, e xdsserve.Event) {
-	facts := l.board.factsOf(model.GatewayID(e.Group))
-	for _, t := range l.targets(model.GatewayID(e.Group)) {
+	gateway := model.GatewayID(e.Group)
+	facts := l.board.factsOf(gateway)
+	for _, t := range l.targets(gateway) {
 		if !facts.Listeners[t.key].Done {
 			l.probeSoon(ctx, e.Group)
 			return
@@ -103,10 +104,7 @@ func (l *Loop) probeSoon(ctx context.Context, group string) {
 
 func (l *Loop) targets(gateway model.GatewayID) []target {
 	var out []target
-	for key, listener := range derive.Items(l.accepted, l.Graph.Compiled.Model.Listeners) {
-		if listener.Gateway != gateway {
-			continue
-		}
+	for key, listener := range derive.ItemsWithPrefix(l.accepted, l.Graph.Compiled.Model.Listeners, string(gateway)+"/") {
 		output, _ := derive.Lookup(l.accepted, l.Graph.Envoy.Listeners, key)
 		if output.Resource == nil {
 			continue

@@ -51,10 +51,14 @@ func (r *Reporter) Verdict(kind, name string) (*verdict.Verdict, *admin.NeverSee
 	at := r.board.current.Load()
 	known, ok := snapshot.KindOf(kind)
 	if !ok {
-		return nil, r.unknownKind(kind, name)
+		known.Name = r.board.refusedKind(kind) // a document of a kind that is not served was refused, and says so
 	}
 	j := r.join(at, store.Key{Collection: known.Name, Name: name})
-	if !j.seen() {
+	switch {
+	case j.seen():
+	case !ok:
+		return nil, r.unknownKind(kind, name)
+	default:
 		return nil, r.neverSeen(at, known, name)
 	}
 	v := j.verdict(r.now())

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"maps"
 	"time"
 )
 
@@ -52,6 +53,11 @@ func (r *retries) due(now time.Time) []scoped {
 		}
 	}
 	return out
+}
+
+// forget drops the retries of a group.
+func (r *retries) forget(group string) {
+	maps.DeleteFunc(r.waiting, func(s scoped, _ retry) bool { return s.Group == group })
 }
 
 // acknowledged forgets a resource that was taken at last.

@@ -39,8 +39,9 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 		l.Log.Error("output left out", "culprits", refusal.Culprits, "message", refusal.Step.Message)
 	}
 	l.board.landed(changes, now)
+	l.forget(decision.Delta, changes)
 	l.board.current.Store(&published{
-		observed: l.observed, state: l.accepted, rejected: maps.Clone(l.rejected), faults: faultsByObject(decision.State), at: now,
+		observed: l.observed, state: l.accepted, rejected: l.rejected, faults: faultsByObject(decision.State), at: now,
 	})
 	countRound(l.Metrics, decision, len(changes), l.Now().Sub(now))
 	l.publish(ctx, decision.Delta, changes)
@@ -68,19 +69,40 @@ func (l *Loop) publish(ctx context.Context, delta derive.Delta, changes []change
 	l.tellLanded(l.inflight.settle("", 0))
 }
 
+// forget drops what is remembered of things that are gone.
+func (l *Loop) forget(delta derive.Delta, changes []change) {
+	for _, c := range changes {
+		if c.what == wasDeleted {
+			l.reporter.transitions.Forget(c.key)
+		}
+	}
+	for c := range derive.Changes(delta, l.Graph.Compiled.Model.Gateways) {
+		if !c.Has {
+			l.board.forget(c.Old.ID)
+			delete(l.probing, c.Old.ID)
+			l.retries.forget(string(c.Old.ID))
+		}
+	}
+}
+
 // changes says what became of each pending object, and of standing rejections that were released.
 func (l *Loop) changes(d acceptance.Decision) []change {
 	var out []change
 	for _, key := range slices.SortedFunc(maps.Keys(l.pending), store.Key.Compare) {
-		out = append(out, change{key: key, what: l.became(d, key), observedAt: l.pending[key]})
+		out = append(out, l.change(d, key, l.pending[key]))
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(l.rejected), store.Key.Compare) {
 		_, still := d.Rejected[key]
 		if _, listed := l.pending[key]; !still && !listed {
-			out = append(out, change{key: key, what: l.became(d, key), observedAt: l.Now()})
+			out = append(out, l.change(d, key, l.Now()))
 		}
 	}
 	return out
+}
+
+func (l *Loop) change(d acceptance.Decision, key store.Key, observedAt time.Time) change {
+	since, _ := l.board.rejectedSince(key)
+	return change{key: key, what: l.became(d, key), observedAt: observedAt, since: since}
 }
 
 func (l *Loop) became(d acceptance.Decision, key store.Key) string {

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -9,6 +11,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // tellLoaded shows what became of the first batch.
@@ -121,6 +124,8 @@ func (l *Loop) event(f flight, c change, now time.Time) observe.LiveEvent {
 		if len(rejection.Steps) > 0 {
 			e.Message = explain(rejection.Steps[0]) + "; " + kept(rejection.Retained)
 		}
+	case wasAccepted:
+		e.Message = rejectedFor(now.Sub(c.since))
 	case wasExcluded:
 		finding, _ := l.Graph.Compiled.Findings.Lookup(l.accepted, c.key)
 		if len(finding.Steps) > 0 {
@@ -130,14 +135,26 @@ func (l *Loop) event(f flight, c change, now time.Time) observe.LiveEvent {
 	return e
 }
 
-// tellFindings shows documents that the source refused just now.
-func (l *Loop) tellFindings(news []snapshot.Finding, batch snapshot.Batch) {
+// rejectedFor says how long an object was rejected.
+func rejectedFor(d time.Duration) string {
+	return fmt.Sprintf("was rejected for %s", max(d.Round(time.Second), time.Second))
+}
+
+// tellNews shows documents that the source refused just now, and objects whose
+// accepted revision is what stands in the file again.
+func (l *Loop) tellNews(n news, batch snapshot.Batch) {
 	if batch.Initial {
 		return
 	}
-	for i, f := range news {
+	for _, key := range slices.SortedFunc(maps.Keys(n.released), store.Key.Compare) {
+		l.Live.Event(observe.LiveEvent{
+			At: l.Now(), Kind: key.Collection, Name: key.Name, What: observe.Accepted,
+			Message: rejectedFor(l.Now().Sub(n.released[key])) + "; what serves did not change",
+		})
+	}
+	for i, f := range n.refused {
 		if i == manyChanges {
-			l.Live.Event(observe.LiveEvent{At: l.Now(), Kind: "documents", Name: fmt.Sprintf("%d more", len(news)-i), What: observe.Refused})
+			l.Live.Event(observe.LiveEvent{At: l.Now(), Kind: "documents", Name: fmt.Sprintf("%d more", len(n.refused)-i), What: observe.Refused})
 			return
 		}
 		l.Live.Event(observe.LiveEvent{

@@ -8,7 +8,6 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
-	"github.com/gatehouse-proxy/gatehouse/internal/source/file"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -35,11 +34,10 @@ func (r *Reporter) join(at *published, key store.Key) join {
 		j.rejection = &rejection
 	}
 	if refused, ok := r.board.finding(key); ok {
-		if refused.Step.Reason == file.DuplicateObject.Name {
-			j.duplicate = &refused
-		} else {
-			j.refused = &refused
-		}
+		j.refused = &refused
+	}
+	if duplicate, ok := r.board.duplicate(key); ok {
+		j.duplicate = &duplicate
 	}
 	j.faults = at.faults[key]
 	return j
