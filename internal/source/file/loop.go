@@ -3,7 +3,6 @@ package file
 import (
 	"context"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
-	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // pollPeriod is how often everything is looked at when some directory cannot be
@@ -149,144 +147,4 @@ func (s *Source) mark(path string, c change, now time.Time) {
 			s.pending[path] = due{at: now}
 		}
 	}
-}
-
-// scanAll lists all directories anew and watches them. It reports whether some
-// cannot be watched.
-func (s *Source) scanAll(w *watcher, now time.Time, swap bool) (blind bool) {
-	s.scan(func(dir string) {
-		if err := w.add(dir); err != nil && isDir(dir) {
-			blind = true
-			s.opts.Log.Warn("directory cannot be watched, looking at it every 2 s", "dir", dir, "error", err)
-		}
-	}, now, swap)
-	w.keep(s.tree.dirs)
-	return blind
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// scan marks the files that changed since they were read. After a swap what is
-// missing is deleted at once.
-func (s *Source) scan(watch func(string), now time.Time, swap bool) {
-	s.tree = walk(s.roots, watch)
-	gone := due{at: now.Add(s.opts.Grace), certain: true}
-	if swap {
-		gone.at = now
-	}
-	for path, fp := range s.tree.files {
-		if s.seen[path] != fp {
-			s.pending[path] = due{at: now}
-		}
-	}
-	for path := range s.index.files {
-		_, isFile := s.tree.files[path]
-		p, failed := s.tree.problems[path]
-		_, waiting := s.pending[path]
-		switch {
-		case isFile, failed && !p.absent:
-		case s.tree.dirs[path], len(s.index.files[path].docs) == 0 && !failed:
-			delete(s.seen, path)
-			s.index.remove(path)
-		case swap, !waiting:
-			s.pending[path] = gone
-		}
-	}
-	for path, p := range s.tree.problems {
-		if c := s.index.files[path]; c == nil || !p.absent {
-			delete(s.seen, path)
-			s.index.fail(path, p)
-		}
-	}
-}
-
-// maxAtOnce bounds the text that is in memory at a time.
-const maxAtOnce = 64 << 20
-
-// readDue reads the files that are due and tells the index.
-func (s *Source) readDue(now time.Time) {
-	var texts []text
-	size := 0
-	for _, path := range slices.Sorted(maps.Keys(s.pending)) {
-		d := s.pending[path]
-		if d.at.After(now) {
-			continue
-		}
-		delete(s.pending, path)
-		if content, ok := s.readFile(path, d, now); ok {
-			texts = append(texts, text{path, content})
-			size += len(content)
-		}
-		if size > maxAtOnce {
-			s.set(texts, now)
-			texts, size = nil, 0
-		}
-	}
-	s.set(texts, now)
-	for path, at := range s.lacking {
-		if _, waiting := s.pending[path]; !waiting && !at.After(now) {
-			delete(s.lacking, path)
-			s.index.settle(path)
-		}
-	}
-}
-
-// readFile reads one file; it returns its content if it is there and whole.
-func (s *Source) readFile(path string, d due, now time.Time) ([]byte, bool) {
-	r := read(s.roots, path, !d.quiet)
-	switch {
-	case r.busy:
-		s.pending[path] = s.whenWritten(d, now)
-	case r.gone && !d.certain:
-		s.pending[path] = due{at: now.Add(s.opts.Grace), certain: true}
-	case r.gone:
-		delete(s.seen, path)
-		s.index.remove(path)
-		if p, ok := s.tree.problems[path]; ok {
-			s.index.fail(path, p)
-		}
-	case r.problem != nil:
-		delete(s.seen, path)
-		s.index.fail(path, *r.problem)
-	default:
-		s.seen[path] = r.fingerprint
-		return r.content, true
-	}
-	return nil, false
-}
-
-// maxTries is how often a file that is open for writing is looked at again soon.
-const maxTries = 5
-
-// whenWritten says when to look again at a file that is open for writing. The
-// kernel tells of a close a moment before the writer counts as gone, so at first
-// that is very soon.
-func (s *Source) whenWritten(d due, now time.Time) due {
-	if d.tries < maxTries {
-		return due{at: now.Add(time.Millisecond << d.tries), tries: d.tries + 1}
-	}
-	return due{at: now.Add(s.opts.Quiet), quiet: true}
-}
-
-func (s *Source) set(texts []text, now time.Time) {
-	for _, t := range texts {
-		delete(s.lacking, t.path)
-	}
-	for _, path := range s.index.set(texts...) {
-		s.lacking[path] = now.Add(s.opts.Grace)
-	}
-}
-
-// batch returns what changed since the last one.
-func (s *Source) batch(now time.Time, initial bool) snapshot.Batch {
-	b := s.index.flush(now)
-	s.files = len(s.seen)
-	b.Initial, b.Files = initial, s.files
-	if initial {
-		s.index.ledger.retain(func(key store.Key) bool { return len(s.index.byKey[key]) > 0 })
-	}
-	return b
 }

@@ -1,0 +1,58 @@
+package file
+
+import (
+	"os"
+	"time"
+)
+
+// scanAll lists all directories anew and watches them. It reports whether some
+// cannot be watched.
+func (s *Source) scanAll(w *watcher, now time.Time, swap bool) (blind bool) {
+	s.scan(func(dir string) {
+		if err := w.add(dir); err != nil && isDir(dir) {
+			blind = true
+			s.opts.Log.Warn("directory cannot be watched, looking at it every 2 s", "dir", dir, "error", err)
+		}
+	}, now, swap)
+	w.keep(s.tree.dirs)
+	return blind
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// scan marks the files that changed since they were read. After a swap what is
+// missing is deleted at once.
+func (s *Source) scan(watch func(string), now time.Time, swap bool) {
+	s.tree = walk(s.roots, watch)
+	gone := due{at: now.Add(s.opts.Grace), certain: true}
+	if swap {
+		gone.at = now
+	}
+	for path, fp := range s.tree.files {
+		if s.seen[path] != fp {
+			s.pending[path] = due{at: now}
+		}
+	}
+	for path := range s.index.files {
+		_, isFile := s.tree.files[path]
+		p, failed := s.tree.problems[path]
+		_, waiting := s.pending[path]
+		switch {
+		case isFile, failed && !p.absent:
+		case s.tree.dirs[path], len(s.index.files[path].docs) == 0 && !failed:
+			delete(s.seen, path)
+			s.index.remove(path)
+		case swap, !waiting:
+			s.pending[path] = gone
+		}
+	}
+	for path, p := range s.tree.problems {
+		if c := s.index.files[path]; c == nil || !p.absent {
+			delete(s.seen, path)
+			s.index.fail(path, p)
+		}
+	}
+}
