@@ -25,7 +25,7 @@ type board struct {
 	mu         sync.RWMutex
 	origins    map[store.Key]snapshot.Origin
 	byFile     map[string][]snapshot.Finding
-	byObject   map[store.Key]snapshot.Finding // refusals
+	byObject   map[store.Key][]snapshot.Finding // refusals, in order of the file
 	duplicates map[store.Key]snapshot.Finding
 	accepted   map[store.Key]time.Time // when the accepted revision was accepted
 	rejected   map[store.Key]time.Time // since when an object is rejected
@@ -38,7 +38,7 @@ type board struct {
 func newBoard() *board {
 	b := &board{
 		origins: map[store.Key]snapshot.Origin{}, byFile: map[string][]snapshot.Finding{},
-		byObject: map[store.Key]snapshot.Finding{}, duplicates: map[store.Key]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
+		byObject: map[store.Key][]snapshot.Finding{}, duplicates: map[store.Key]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
 		rejected: map[store.Key]time.Time{}, facts: map[model.GatewayID]status.Facts{},
 		notes: map[scoped]string{}, behind: map[string]time.Time{},
 	}
@@ -100,7 +100,7 @@ func (b *board) replace(path string, findings []snapshot.Finding, now time.Time)
 	before := map[string]bool{}
 	for _, f := range b.byFile[path] {
 		before[f.Content] = true
-		delete(b.byObject, f.Object)
+		b.unrefer(f.Object, path)
 		delete(b.duplicates, f.Object)
 	}
 	delete(b.byFile, path)
@@ -117,6 +117,16 @@ func (b *board) replace(path string, findings []snapshot.Finding, now time.Time)
 	return fresh
 }
 
+// unrefer drops what one file says of an object.
+func (b *board) unrefer(key store.Key, path string) {
+	left := slices.DeleteFunc(slices.Clone(b.byObject[key]), func(f snapshot.Finding) bool { return f.File == path })
+	if len(left) == 0 {
+		delete(b.byObject, key)
+		return
+	}
+	b.byObject[key] = left
+}
+
 // refer finds a finding by its object. A duplicate refuses nothing: the object is
 // served from another document.
 func (b *board) refer(f snapshot.Finding, now time.Time) {
@@ -125,7 +135,7 @@ func (b *board) refer(f snapshot.Finding, now time.Time) {
 	case f.Step.Reason == file.DuplicateObject.Name:
 		b.duplicates[f.Object] = f
 	default:
-		b.byObject[f.Object] = f
+		b.byObject[f.Object] = append(b.byObject[f.Object], f)
 		if _, known := b.rejected[f.Object]; !known {
 			b.rejected[f.Object] = now
 		}
@@ -139,12 +149,11 @@ func (b *board) origin(key store.Key) (snapshot.Origin, bool) {
 	return o, ok
 }
 
-// finding returns the source's refusal of a document of this object, if one stands.
-func (b *board) finding(key store.Key) (snapshot.Finding, bool) {
+// refusals are why the source refuses the document of this object.
+func (b *board) refusals(key store.Key) []snapshot.Finding {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	f, ok := b.byObject[key]
-	return f, ok
+	return b.byObject[key]
 }
 
 // duplicate returns a document of the object beside the one that counts.

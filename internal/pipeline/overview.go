@@ -56,9 +56,9 @@ func (r *Reporter) attention(j join, v verdict.Verdict) (admin.Attention, bool) 
 	if origin, ok := r.board.origin(j.key); ok {
 		a.Where = place(origin)
 	}
-	if j.refused != nil {
-		a.Where = place(j.refused.Origin)
-		a.Serves = kept(j.refused.Retained)
+	if len(j.refused) > 0 {
+		a.Where = place(j.refused[0].Origin)
+		a.Serves = kept(j.refused[0].Retained)
 	}
 	if j.rejection != nil {
 		a.Serves = kept(j.rejection.Retained)

@@ -22,7 +22,7 @@ type join struct {
 	finding   compile.Finding
 	compiled  bool
 	rejection *acceptance.Rejection
-	refused   *snapshot.Finding // a document of the object that the source refused
+	refused   []snapshot.Finding // why the source refused the document of the object
 	duplicate *snapshot.Finding // a document beside the one that counts
 	faults    []derive.Fault
 }
@@ -33,9 +33,7 @@ func (r *Reporter) join(at *published, key store.Key) join {
 	if rejection, ok := at.rejected[key]; ok {
 		j.rejection = &rejection
 	}
-	if refused, ok := r.board.finding(key); ok {
-		j.refused = &refused
-	}
+	j.refused = r.board.refusals(key)
 	if duplicate, ok := r.board.duplicate(key); ok {
 		j.duplicate = &duplicate
 	}
@@ -46,7 +44,7 @@ func (r *Reporter) join(at *published, key store.Key) join {
 // seen reports whether any stage knows the object.
 func (j join) seen() bool {
 	_, observed := j.at.observed.Get(j.key)
-	return observed || j.compiled || j.refused != nil || j.rejection != nil
+	return observed || j.compiled || len(j.refused) > 0 || j.rejection != nil
 }
 
 func (j join) verdict(now time.Time) verdict.Verdict {
@@ -75,7 +73,7 @@ func (j join) object() verdict.Object {
 // state is the whole story in one word; the worst part decides.
 func (j join) state(steps []verdict.Step, resources []scoped, proxies belief) verdict.State {
 	switch {
-	case j.rejection != nil, j.refused != nil, !j.compiled && len(j.faults) > 0, j.compiled && j.finding.Failed:
+	case j.rejection != nil, len(j.refused) > 0, !j.compiled && len(j.faults) > 0, j.compiled && j.finding.Failed:
 		return verdict.Rejected
 	case !j.finding.Serves:
 		return verdict.Excluded
@@ -121,18 +119,28 @@ func (j join) watched() verdict.Step {
 	message := fmt.Sprintf("seen at revision %d", j.at.observed.Revision())
 	if o, ok := j.reporter.board.origin(j.key); ok {
 		message = fmt.Sprintf("seen in %s at revision %d", place(o), j.at.observed.Revision())
-	} else if j.refused != nil {
-		message = "seen in " + place(j.refused.Origin)
+	} else if len(j.refused) > 0 {
+		message = "seen in " + place(j.refused[0].Origin)
 	}
 	return verdict.Seen.Step(verdict.Watch, verdict.OK, message)
 }
 
-func place(o snapshot.Origin) string { return fmt.Sprintf("%s:%d", o.File, o.Line) }
+// place is a file and, where it is known, a line.
+func place(o snapshot.Origin) string {
+	if o.Line == 0 {
+		return o.File
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
+}
 
 func (j join) acceptSteps(now time.Time) []verdict.Step {
 	switch {
-	case j.refused != nil:
-		return []verdict.Step{j.refused.Step, retained(j.refused.Retained)}
+	case len(j.refused) > 0:
+		var steps []verdict.Step
+		for _, f := range j.refused {
+			steps = append(steps, f.Step)
+		}
+		return append(steps, retained(j.refused[0].Retained))
 	case j.rejection != nil:
 		return append(slices.Clone(j.rejection.Steps), retained(j.rejection.Retained))
 	default:
