@@ -102,7 +102,7 @@ func (s served) conditions() []condition {
 		c.no(typeAccepted, why)
 		c.no(typeProgrammed, problemf(verdict.Reason{Name: string(gateway_v1.GatewayReasonInvalid)}, why.Field, "%s", why.Message))
 	case s.flawed():
-		c.yes(typeAccepted, string(gateway_v1.GatewayReasonListenersNotValid), "some listeners are not accepted: see their conditions")
+		c.yes(typeAccepted, string(gateway_v1.GatewayReasonListenersNotValid), s.census())
 		s.missed(&c)
 	default:
 		c.yes(typeAccepted, string(gateway_v1.GatewayReasonAccepted), "the Gateway is served")
@@ -129,6 +129,20 @@ func (s served) flawed() bool {
 		}
 	}
 	return false
+}
+
+// census names the listeners that are not accepted and those that are, as the
+// specification asks of the condition's message.
+func (s served) census() string {
+	var refused, accepted []string
+	for i, l := range s.Listeners {
+		if first(l.Refused, s.Outcomes[i].Lost) != nil {
+			refused = append(refused, l.Name)
+		} else {
+			accepted = append(accepted, l.Name)
+		}
+	}
+	return fmt.Sprintf("not accepted, see their conditions: %s; accepted: %s", strings.Join(refused, ", "), strings.Join(accepted, ", "))
 }
 
 // listenerStatus is the status of one listener. Programmed is left to whoever
