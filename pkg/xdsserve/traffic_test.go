@@ -30,7 +30,7 @@ func freePort(t *testing.T) int {
 
 func httpClient(t *testing.T) *http.Client {
 	t.Helper()
-	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 5 * time.Second}
+	c := &http.Client{Transport: trusting(&http.Transport{MaxIdleConnsPerHost: 32}), Timeout: 5 * time.Second}
 	t.Cleanup(c.CloseIdleConnections)
 	return c
 }
