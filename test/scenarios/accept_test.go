@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	envoy_bootstrap_v3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	envoy_cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -31,29 +32,63 @@ func (s suspects) add(t *testing.T, scenario string, resources []xdsserve.Resour
 	}
 }
 
-// check asks Envoy about all of them at once, and only when it refuses them about each.
+// check fails the test for each configuration that Envoy refuses.
 func (s suspects) check(t *testing.T) {
 	t.Helper()
-	if len(s) == 0 {
-		return
+	for name, err := range s.guilty(t) {
+		t.Errorf("Envoy refuses the configuration of %s: %v", name, err)
 	}
+}
+
+// guilty asks Envoy about all configurations at once, and only when it refuses
+// them about each.
+func (s suspects) guilty(t *testing.T) map[string]error {
+	t.Helper()
+	if len(s) == 0 {
+		return nil
+	}
+	together := envoytest.Check(t, s.together(t))
+	if together == nil {
+		return nil
+	}
+	out := map[string]error{}
+	for name, one := range s {
+		if err := envoytest.Check(t, one); err != nil {
+			out[name] = err
+		}
+	}
+	if len(out) == 0 {
+		out["all, and of none alone: rename does not keep them apart"] = together
+	}
+	return out
+}
+
+// together is one configuration with all of them in it.
+func (s suspects) together(t *testing.T) *envoy_bootstrap_v3.Bootstrap {
+	t.Helper()
 	all := new(envoy_bootstrap_v3.Bootstrap)
 	for i, name := range slices.Sorted(maps.Keys(s)) {
 		one := proto.CloneOf(s[name])
 		rename(t, one.ProtoReflect(), strconv.Itoa(i)+"!")
-		proto.Merge(all.ProtoReflect().Interface(), &envoy_bootstrap_v3.Bootstrap{StaticResources: one.StaticResources})
-		all.LayeredRuntime = one.LayeredRuntime
+		proto.Merge(all, &envoy_bootstrap_v3.Bootstrap{StaticResources: one.GetStaticResources()})
+		all.LayeredRuntime = one.GetLayeredRuntime()
 	}
-	if err := envoytest.Check(t, all); err == nil {
-		return
+	return all
+}
+
+// One bad configuration among good ones is found, and it alone.
+func TestGuiltyIsFound(t *testing.T) {
+	cluster := func(policy envoy_cluster_v3.Cluster_LbPolicy) *envoy_bootstrap_v3.Bootstrap {
+		return &envoy_bootstrap_v3.Bootstrap{StaticResources: &envoy_bootstrap_v3.Bootstrap_StaticResources{
+			Clusters: []*envoy_cluster_v3.Cluster{{Name: "same", LbPolicy: policy}},
+		}}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		if err := envoytest.Check(t, s[name]); err != nil {
-			t.Errorf("Envoy refuses the configuration of %s: %v", name, err)
-		}
+	asked := suspects{
+		"good": cluster(envoy_cluster_v3.Cluster_ROUND_ROBIN), "bad": cluster(envoy_cluster_v3.Cluster_CLUSTER_PROVIDED),
+		"fine": cluster(envoy_cluster_v3.Cluster_LEAST_REQUEST),
 	}
-	if !t.Failed() {
-		t.Error("Envoy refuses all configurations together and none alone: rename does not keep them apart")
+	if found := asked.guilty(t); len(found) != 1 || found["bad"] == nil {
+		t.Errorf("Envoy refuses %v, want the bad one alone", found)
 	}
 }
 
