@@ -18,14 +18,14 @@ import (
 
 // envoy is a real Envoy that takes its configuration from a rig.
 type envoy struct {
-	t     *testing.T
+	t     testing.TB
 	cmd   *exec.Cmd
 	admin *http.Client
 	log   string
 	done  chan struct{}
 }
 
-func envoyBinary(t *testing.T) string {
+func envoyBinary(t testing.TB) string {
 	t.Helper()
 	path := os.Getenv("GATEHOUSE_ENVOY")
 	if path == "" {
@@ -113,7 +113,7 @@ func (e *envoy) get(path string) string {
 }
 
 // oneEnvoy is a rig with an Envoy that has what is published.
-func oneEnvoy(t *testing.T, o xdsserve.Options, published ...xdsserve.Resource) (*rig, *envoy) {
+func oneEnvoy(t testing.TB, o xdsserve.Options, published ...xdsserve.Resource) (*rig, *envoy) {
 	t.Helper()
 	r := newRig(t, o)
 	seq := r.Publish(xdsserve.Update{Set: published})

@@ -38,7 +38,9 @@ func TestStanding(t *testing.T) {
 	}
 	p.ack(p.expect(xdsserve.Cluster))
 	q.ack(q.expect(xdsserve.Cluster))
-	h.log.until(func([]xdsserve.Event) bool { return h.Standing(group, names(xdsserve.Cluster, "c")...).Acknowledged == 2 })
+	h.log.until(func([]xdsserve.Event) bool {
+		return h.Standing(group, names(xdsserve.Cluster, "c")...).Acknowledged == 2
+	})
 }
 
 // An unchanged resource keeps its version's number and reaches nobody.

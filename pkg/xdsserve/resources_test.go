@@ -21,7 +21,7 @@ import (
 )
 
 // resource wraps a message as the translator would.
-func resource(t *testing.T, typ xdsserve.Type, name string, m proto.Message, uses ...xdsserve.Name) xdsserve.Resource {
+func resource(t testing.TB, typ xdsserve.Type, name string, m proto.Message, uses ...xdsserve.Name) xdsserve.Resource {
 	t.Helper()
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	must(t, err)
@@ -48,7 +48,7 @@ func ads() *core_v3.ConfigSource {
 	}
 }
 
-func anyOf(t *testing.T, m proto.Message) *anypb.Any {
+func anyOf(t testing.TB, m proto.Message) *anypb.Any {
 	t.Helper()
 	a, err := anypb.New(m)
 	must(t, err)
@@ -65,7 +65,7 @@ func edsCluster(name string) *cluster_v3.Cluster {
 }
 
 // cluster returns an EDS cluster and its endpoint.
-func cluster(t *testing.T, name string, port int) []xdsserve.Resource {
+func cluster(t testing.TB, name string, port int) []xdsserve.Resource {
 	t.Helper()
 	return []xdsserve.Resource{
 		resource(t, xdsserve.Cluster, name, edsCluster(name), names(xdsserve.Endpoints, name)...),
@@ -89,7 +89,7 @@ func assignment(name string, at ...*core_v3.Address) *endpoint_v3.ClusterLoadAss
 	return &endpoint_v3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpoint_v3.LocalityLbEndpoints{lb}}
 }
 
-func eds(t *testing.T, name string, ports ...int) xdsserve.Resource {
+func eds(t testing.TB, name string, ports ...int) xdsserve.Resource {
 	t.Helper()
 	var at []*core_v3.Address
 	for _, p := range ports {
@@ -109,7 +109,7 @@ func prefixRoute(prefix, cluster string) *route_v3.Route {
 
 // table returns a route table that sends everything to the first cluster; the
 // others are reached under /<name>.
-func table(t *testing.T, name string, clusters ...string) xdsserve.Resource {
+func table(t testing.TB, name string, clusters ...string) xdsserve.Resource {
 	t.Helper()
 	vh := &route_v3.VirtualHost{Name: "all", Domains: []string{"*"}}
 	for _, c := range clusters[1:] {
@@ -121,7 +121,7 @@ func table(t *testing.T, name string, clusters ...string) xdsserve.Resource {
 }
 
 // badTable lists a domain twice, which Envoy refuses.
-func badTable(t *testing.T, name string, clusters ...string) xdsserve.Resource {
+func badTable(t testing.TB, name string, clusters ...string) xdsserve.Resource {
 	t.Helper()
 	rc := &route_v3.RouteConfiguration{Name: name, VirtualHosts: []*route_v3.VirtualHost{{
 		Name: "all", Domains: []string{"["}, Routes: []*route_v3.Route{prefixRoute("/", clusters[0])},
@@ -129,7 +129,7 @@ func badTable(t *testing.T, name string, clusters ...string) xdsserve.Resource {
 	return resource(t, xdsserve.Routes, name, rc, names(xdsserve.Cluster, clusters...)...)
 }
 
-func hcm(t *testing.T, table, stat string) *hcm_v3.HttpConnectionManager {
+func hcm(t testing.TB, table, stat string) *hcm_v3.HttpConnectionManager {
 	t.Helper()
 	return &hcm_v3.HttpConnectionManager{
 		StatPrefix: stat,
@@ -143,7 +143,7 @@ func hcm(t *testing.T, table, stat string) *hcm_v3.HttpConnectionManager {
 	}
 }
 
-func listenerMessage(t *testing.T, name string, port int, table, stat string) *listener_v3.Listener {
+func listenerMessage(t testing.TB, name string, port int, table, stat string) *listener_v3.Listener {
 	t.Helper()
 	return &listener_v3.Listener{
 		Name: name, Address: loopback(port),
@@ -155,7 +155,7 @@ func listenerMessage(t *testing.T, name string, port int, table, stat string) *l
 }
 
 // listener returns an HTTP listener with one route table; stat distinguishes versions.
-func listener(t *testing.T, name string, port int, table, stat string) xdsserve.Resource {
+func listener(t testing.TB, name string, port int, table, stat string) xdsserve.Resource {
 	t.Helper()
 	return resource(t, xdsserve.Listener, name, listenerMessage(t, name, port, table, stat),
 		names(xdsserve.Routes, table)...)

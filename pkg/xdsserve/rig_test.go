@@ -28,14 +28,14 @@ const (
 // rig is a Server on a Unix socket, with a log of its events.
 type rig struct {
 	*xdsserve.Server
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	socket string
 	log    *eventLog
 	stop   func()
 }
 
-func newRig(t *testing.T, o xdsserve.Options) *rig {
+func newRig(t testing.TB, o xdsserve.Options) *rig {
 	t.Helper()
 	// Not t.TempDir: the path of a socket has at most 107 bytes.
 	dir, err := os.MkdirTemp("", "xds")
@@ -84,13 +84,13 @@ func (r *rig) set(rs ...xdsserve.Resource) {
 
 // eventLog keeps events in order.
 type eventLog struct {
-	t      *testing.T
+	t      testing.TB
 	mu     sync.Mutex
 	events []xdsserve.Event
 	news   chan struct{} // closed at the next event
 }
 
-func newEventLog(t *testing.T) *eventLog { return &eventLog{t: t, news: make(chan struct{})} }
+func newEventLog(t testing.TB) *eventLog { return &eventLog{t: t, news: make(chan struct{})} }
 
 func (l *eventLog) add(e xdsserve.Event) {
 	l.mu.Lock()
@@ -192,7 +192,7 @@ func short(names []string) []string {
 	return names
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

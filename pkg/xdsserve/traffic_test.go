@@ -12,7 +12,7 @@ import (
 )
 
 // backend starts a server that answers with its name, and returns its port.
-func backend(t *testing.T, name string) int {
+func backend(t testing.TB, name string) int {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, name) }))
 	t.Cleanup(s.Close)
@@ -20,7 +20,7 @@ func backend(t *testing.T, name string) int {
 }
 
 // freePort returns a port that nothing listened on a moment ago.
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
