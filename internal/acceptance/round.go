@@ -11,8 +11,11 @@ import (
 
 // Refusal is a check's verdict over a trial: the objects at fault and the reason.
 type Refusal struct {
-	// Culprits are the objects whose revisions the check names; never empty.
+	// Culprits are the objects whose revisions the check names.
 	Culprits []store.Key
+	// Suspects returns everything that what was refused rests on. It is asked, if
+	// it is not nil, when no culprit has changed: then one of these must have.
+	Suspects func() []store.Key
 	Step     verdict.Step
 }
 
@@ -25,9 +28,11 @@ type Rejection struct {
 	Retained bool
 	// Steps say why; never empty.
 	Steps []verdict.Step
-	// Trial is the evaluation that was refused; what it says of Object is what
-	// would be true had it been accepted.
-	Trial derive.State
+	// Evidence is what Rules.Testify said of Object in the trial that was refused.
+	Evidence any
+	// rests are the values of the other objects that the refusal rests on: one of
+	// them may be at fault instead, or may mend it.
+	rests map[store.Key]any
 }
 
 // Rules are what a round is made of. Both functions are pure.
@@ -37,6 +42,9 @@ type Rules struct {
 	// Check judges a trial by what it changes against the accepted state. Refusals
 	// must name culprits; a trial without refusals is valid.
 	Check func(trial derive.Result) []Refusal
+	// Testify returns what a trial says of one object, to be kept with its
+	// rejection: what would be true had it been accepted. Nil keeps nothing.
+	Testify func(trial derive.State, object store.Key) any
 }
 
 // Input is what a round starts from.
@@ -76,11 +84,13 @@ func (r Rules) Round(in Input) Decision {
 		trial := r.Eval(in.Accepted, candidate(in, withheld))
 		add(&work, trial.Work)
 		refusals := r.Check(trial)
-		found, unresolved := culprits(in, withheld, refusals, trial.State)
+		found, unresolved := culprits(in, withheld, refusals)
 		if len(found) == 0 {
 			return decide(trial, withheld, unresolved, trials, work)
 		}
-		maps.Copy(withheld, found)
+		for key, c := range found {
+			withheld[key] = r.reject(in, key, c, trial.State)
+		}
 	}
 }
 
@@ -94,11 +104,11 @@ func candidate(in Input, withheld map[store.Key]Rejection) store.View {
 }
 
 // stillWithheld keeps a standing rejection while the refused revision is what is
-// observed and nothing that its refusal related to has changed since.
+// observed and nothing that its refusal rests on has changed since.
 func (r Rules) stillWithheld(in Input) map[store.Key]Rejection {
 	kept := make(map[store.Key]Rejection, len(in.Standing))
 	for key, rejection := range in.Standing {
-		if same(in.Observed, key, rejection.Refused) && !relatedChanged(in.Observed, rejection) {
+		if same(in.Observed, key, rejection.Refused) && rejection.unmoved(in.Observed) {
 			kept[key] = rejection
 		}
 	}
@@ -110,35 +120,45 @@ func same(view store.View, key store.Key, value any) bool {
 	return store.Identical(now, value)
 }
 
-func relatedChanged(now store.View, rejection Rejection) bool {
-	then := rejection.Trial.View()
-	for _, step := range rejection.Steps {
-		for _, ref := range step.Related {
-			value, _ := then.Get(ref)
-			if !same(now, ref, value) {
-				return true
-			}
+func (r Rejection) unmoved(observed store.View) bool {
+	for key, value := range r.rests {
+		if !same(observed, key, value) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
-// culprits are the objects named by refusals that this round can withhold: those
-// whose observed revision is not yet accepted.
-func culprits(in Input, withheld map[store.Key]Rejection, refusals []Refusal, trial derive.State) (map[store.Key]Rejection, []Refusal) {
-	found := map[store.Key]Rejection{}
+// cause is why an object is withheld, and what that rests on.
+type cause struct {
+	steps []verdict.Step
+	rests []store.Key
+}
+
+// culprits are the objects that this round can withhold for its refusals: those
+// named whose observed revision is not yet accepted, or else the suspects.
+func culprits(in Input, withheld map[store.Key]Rejection, refusals []Refusal) (map[store.Key]cause, []Refusal) {
+	found := map[store.Key]cause{}
 	var unresolved []Refusal
 	for _, refusal := range refusals {
-		named := false
-		for _, key := range refusal.Culprits {
-			if _, out := withheld[key]; out || !changed(in, key) {
-				continue
-			}
-			named = true
-			found[key] = reject(in, key, found[key].Steps, refusal.Step, trial)
+		open := func(keys []store.Key) []store.Key {
+			return slices.DeleteFunc(slices.Clone(keys), func(key store.Key) bool {
+				_, out := withheld[key]
+				return out || !changed(in, key)
+			})
 		}
-		if !named {
+		guilty := open(refusal.Culprits)
+		if len(guilty) == 0 && refusal.Suspects != nil {
+			guilty = open(refusal.Suspects())
+		}
+		if len(guilty) == 0 {
 			unresolved = append(unresolved, refusal)
+		}
+		for _, key := range guilty {
+			c := found[key]
+			c.steps = append(c.steps, refusal.Step)
+			c.rests = append(append(append(c.rests, guilty...), refusal.Culprits...), refusal.Step.Related...)
+			found[key] = c
 		}
 	}
 	return found, unresolved
@@ -150,10 +170,19 @@ func changed(in Input, key store.Key) bool {
 	return had != has || !store.Identical(accepted, observed)
 }
 
-func reject(in Input, key store.Key, steps []verdict.Step, step verdict.Step, trial derive.State) Rejection {
+func (r Rules) reject(in Input, key store.Key, c cause, trial derive.State) Rejection {
 	observed, _ := in.Observed.Get(key)
 	_, retained := in.Accepted.View().Get(key)
-	return Rejection{Object: key, Refused: observed, Retained: retained, Steps: append(steps, step), Trial: trial}
+	out := Rejection{Object: key, Refused: observed, Retained: retained, Steps: c.steps, rests: map[store.Key]any{}}
+	for _, other := range c.rests {
+		if other != key {
+			out.rests[other], _ = in.Observed.Get(other)
+		}
+	}
+	if r.Testify != nil {
+		out.Evidence = r.Testify(trial, key)
+	}
+	return out
 }
 
 func decide(trial derive.Result, withheld map[store.Key]Rejection, unresolved []Refusal, trials int, work derive.Work) Decision {

@@ -19,6 +19,9 @@ import (
 type product struct {
 	graph *derive.Graph
 	out   derive.Collection[string]
+	// suspects makes refusals tell what they rest on; pairs refuses two words
+	// "pair" together.
+	suspects, pairs bool
 }
 
 func newProduct() *product {
@@ -35,8 +38,12 @@ func newProduct() *product {
 }
 
 func (p *product) rules() acceptance.Rules {
-	return acceptance.Rules{Eval: p.graph.Eval, Check: func(trial derive.Result) []acceptance.Refusal {
-		var out []acceptance.Refusal
+	testify := func(trial derive.State, key store.Key) any {
+		value, _ := derive.Lookup(trial, p.out, key.Name)
+		return value
+	}
+	return acceptance.Rules{Eval: p.graph.Eval, Testify: testify, Check: func(trial derive.Result) []acceptance.Refusal {
+		out := p.refusePairs(trial)
 		for c := range derive.Changes(trial.Delta, p.out) {
 			if !c.Has || !strings.Contains(c.New, "!") {
 				continue
@@ -45,10 +52,27 @@ func (p *product) rules() acceptance.Rules {
 			if needed, ok := strings.CutPrefix(c.New, "!needs "); ok {
 				step.Related = []store.Key{word(needed)}
 			}
-			out = append(out, acceptance.Refusal{Culprits: []store.Key{word(c.Key)}, Step: step})
+			refusal := acceptance.Refusal{Culprits: []store.Key{word(c.Key)}, Step: step}
+			if p.suspects {
+				refusal.Suspects = func() []store.Key { return trial.State.Origins("judged", c.Key) }
+			}
+			out = append(out, refusal)
 		}
 		return out
 	}}
+}
+
+func (p *product) refusePairs(trial derive.Result) []acceptance.Refusal {
+	var pair []store.Key
+	for key, value := range derive.Items(trial.State, p.out) {
+		if p.pairs && value == "pair" {
+			pair = append(pair, word(key))
+		}
+	}
+	if len(pair) < 2 {
+		return nil
+	}
+	return []acceptance.Refusal{{Culprits: pair, Step: verdict.OutputInvalid.Step(verdict.Accept, verdict.WasRejected, "a pair")}}
 }
 
 func word(name string) store.Key { return store.Key{Collection: "words", Name: name} }
@@ -150,6 +174,48 @@ func TestRetriedWhenWhatItNeedsArrives(t *testing.T) {
 
 	if diff := cmp.Diff(map[string]string{"a": "needs:b", "b": "here"}, s.serving()); diff != "" {
 		t.Errorf("serving (-want +got):\n%s", diff)
+	}
+}
+
+// What a value rests on is suspected when nothing named has changed.
+func TestSuspectsAreWithheldWhenNoCulpritChanged(t *testing.T) {
+	s := newSession()
+	s.suspects = true
+	s.round(set("a", "needs:b"), set("b", "here"))
+
+	s.round(set("b", nil), set("c", "independent"))
+
+	if diff := cmp.Diff(map[string]string{"a": "needs:b", "b": "here", "c": "independent"}, s.serving()); diff != "" {
+		t.Errorf("serving (-want +got):\n%s", diff)
+	}
+	if got := s.last.Rejected[word("b")]; !got.Retained {
+		t.Errorf("rejection = %+v, want the deletion of b refused", got)
+	}
+}
+
+// Two objects refused together: mending one releases the other.
+func TestReleasedWhenTheOtherCulpritIsMended(t *testing.T) {
+	s := newSession()
+	s.pairs = true
+	s.round(set("a", "pair"), set("b", "pair"))
+	if len(s.last.Rejected) != 2 {
+		t.Fatalf("rejected %v, want both", s.last.Rejected)
+	}
+
+	s.round(set("b", "single"))
+
+	if diff := cmp.Diff(map[string]string{"a": "pair", "b": "single"}, s.serving()); diff != "" {
+		t.Errorf("serving (-want +got):\n%s", diff)
+	}
+}
+
+func TestRejectionKeepsItsEvidence(t *testing.T) {
+	s := newSession()
+
+	s.round(set("a", "bad!"))
+
+	if got := s.last.Rejected[word("a")].Evidence; got != "bad!" {
+		t.Errorf("evidence = %v, want what the trial made of it", got)
 	}
 }
 

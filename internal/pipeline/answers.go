@@ -2,9 +2,12 @@ package pipeline
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
@@ -21,15 +24,12 @@ func (l *Loop) answer(ctx context.Context, e xdsserve.Event) {
 	case xdsserve.Connected:
 		l.Log.Info("proxy connected", observe.KeyProxy, e.Proxy, observe.KeyGateway, e.Group)
 	case xdsserve.Disconnected:
-		l.Log.Warn("proxy disconnected", observe.KeyProxy, e.Proxy, observe.KeyGateway, e.Group, observe.KeyMessage, e.Message)
-		l.board.answered(e.Proxy, false, e.At)
-		l.tellLanded(l.inflight.gone(e.Proxy))
-		l.probeSoon(ctx, e.Group)
+		l.disconnected(ctx, e)
 	case xdsserve.Sent:
 		l.board.answered(e.Proxy, true, e.At)
 	case xdsserve.Settled:
 		l.board.answered(e.Proxy, false, e.At)
-		l.tellLanded(l.inflight.settle(e.Proxy, e.Seq))
+		l.tellLanded(l.inflight.settle(e.Proxy, e.Group, e.Seq))
 		l.probeSettled(ctx, e)
 	case xdsserve.Refused:
 		l.refused(ctx, e)
@@ -43,6 +43,20 @@ func (l *Loop) answer(ctx context.Context, e xdsserve.Event) {
 	case xdsserve.Acknowledged:
 		l.acknowledged(e)
 	}
+}
+
+// disconnected notes that a proxy left: nothing is known of its listeners.
+func (l *Loop) disconnected(ctx context.Context, e xdsserve.Event) {
+	level := slog.LevelWarn
+	if _, wanted := derive.Lookup(l.accepted, l.Graph.Compiled.Model.Gateways, e.Group); !wanted {
+		level = slog.LevelInfo
+	} else if len(l.Target.Ledger(e.Group)) == 0 {
+		l.board.unprove(model.GatewayID(e.Group), nil)
+	}
+	l.Log.Log(ctx, level, "proxy disconnected", observe.KeyProxy, e.Proxy, observe.KeyGateway, e.Group, observe.KeyMessage, e.Message)
+	l.board.answered(e.Proxy, false, e.At)
+	l.tellLanded(l.inflight.gone(e.Proxy))
+	l.probeSoon(ctx, e.Group)
 }
 
 // refused notes a refusal. A port that is in use may become free, so the listener
@@ -67,23 +81,25 @@ func portInUse(message string) bool {
 	return strings.Contains(message, "cannot bind") || strings.Contains(message, "Address already in use")
 }
 
+// warmTimedOut notes that resources went out before the clusters they use were ready.
 func (l *Loop) warmTimedOut(e xdsserve.Event) {
 	l.Log.Warn("sent before its clusters were ready", observe.KeyGateway, e.Group, observe.KeyResource, e.Names, observe.KeyMessage, e.Message)
+	message := "sent although a cluster that it uses was not ready in time; requests to that cluster may answer 503 until its host name resolves"
 	for _, name := range e.Names {
-		l.board.setNote(scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}}, e.Message)
+		l.board.setNote(scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}}, message)
 	}
 }
 
-// acknowledged drops warnings about clusters that have become ready since, and
-// listeners that need not be offered again.
+// acknowledged drops what an acknowledgement settles: Envoy acknowledges clusters
+// only when none is warming, so that warnings about slow ones are over; and
+// listeners that it took need not be offered again.
 func (l *Loop) acknowledged(e xdsserve.Event) {
-	for _, name := range e.Names {
-		s := scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}}
-		switch e.Type {
-		case xdsserve.Cluster:
-			l.board.setNote(s, "")
-		case xdsserve.Listener:
-			l.retries.acknowledged(s)
+	switch e.Type {
+	case xdsserve.Cluster:
+		l.board.dropNotes(e.Group)
+	case xdsserve.Listener:
+		for _, name := range e.Names {
+			l.retries.acknowledged(scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}})
 		}
 	}
 }

@@ -60,7 +60,9 @@ func (b *board) observe(batch snapshot.Batch) news {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	maps.Copy(b.origins, batch.Origins)
+	edited := map[store.Key]bool{}
 	for _, e := range batch.Edits {
+		edited[e.Key] = true
 		if e.Value == nil {
 			delete(b.origins, e.Key)
 		}
@@ -74,7 +76,7 @@ func (b *board) observe(batch snapshot.Batch) news {
 		out.refused = append(out.refused, b.replace(path, batch.Findings[path], batch.ObservedAt)...)
 	}
 	for key := range standing {
-		b.release(key, batch, out.released)
+		b.release(key, edited, out.released)
 	}
 	b.files = batch.Files
 	return out
@@ -82,11 +84,10 @@ func (b *board) observe(batch snapshot.Batch) news {
 
 // release notes that no document of an object is refused any more. If the batch
 // edits the object, the round tells.
-func (b *board) release(key store.Key, batch snapshot.Batch, released map[store.Key]time.Time) {
+func (b *board) release(key store.Key, edited map[store.Key]bool, released map[store.Key]time.Time) {
 	_, still := b.byObject[key]
 	since, was := b.rejected[key]
-	edited := slices.ContainsFunc(batch.Edits, func(e store.Edit) bool { return e.Key == key })
-	if still || !was || edited {
+	if still || !was || edited[key] {
 		return
 	}
 	delete(b.rejected, key)
@@ -237,6 +238,20 @@ func (b *board) factsOf(g model.GatewayID) status.Facts {
 	return b.facts[g]
 }
 
+// unprove forgets what proxies said of listeners that changed; nil means of all.
+func (b *board) unprove(g model.GatewayID, listeners []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	known := maps.Clone(b.facts[g].Listeners)
+	if listeners == nil {
+		known = nil
+	}
+	for _, key := range listeners {
+		delete(known, key)
+	}
+	b.facts[g] = status.Facts{Listeners: known, Addresses: b.facts[g].Addresses}
+}
+
 func (b *board) setFacts(g model.GatewayID, f status.Facts) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -248,7 +263,6 @@ func (b *board) forget(g model.GatewayID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.facts, g)
-	maps.DeleteFunc(b.notes, func(s scoped, _ string) bool { return s.Group == string(g) })
 }
 
 func (b *board) note(s scoped) (string, bool) {
@@ -261,11 +275,14 @@ func (b *board) note(s scoped) (string, bool) {
 func (b *board) setNote(s scoped, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if message == "" {
-		delete(b.notes, s)
-		return
-	}
 	b.notes[s] = message
+}
+
+// dropNotes drops the warnings about a group's resources.
+func (b *board) dropNotes(group string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.notes, func(s scoped, _ string) bool { return s.Group == group })
 }
 
 // answered notes whether a proxy still has something to answer.

@@ -11,21 +11,24 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // probedListeners takes the result of a probe: Programmed of a Gateway is known.
 func (l *Loop) probedListeners(ctx context.Context, result probed, now time.Time) {
 	p, wanted := l.probing[result.gateway]
-	if !wanted {
-		return // the Gateway is gone
+	if !wanted || p != result.of {
+		return // the Gateway is gone, or another of its name came
 	}
 	p.running = false
-	l.board.setFacts(result.gateway, status.Facts{Listeners: result.listeners, Addresses: result.addresses})
-	switch {
-	case p.again:
-		l.probeSoon(ctx, string(result.gateway))
-	case !allDone(result.listeners):
-		p.at = now.Add(probeAgain)
+	if p.again {
+		l.startProbe(ctx, result.gateway, p)
+		return
+	}
+	l.board.setFacts(result.gateway, result.facts)
+	l.reporter.stamp(l.board.current.Load(), store.Key{Collection: "Gateway", Name: string(result.gateway)})
+	if !allDone(result.facts.Listeners) {
+		p.at, p.delay = now.Add(p.delay), min(2*p.delay, lastProbe)
 	}
 	l.tellReady()
 }
@@ -34,7 +37,7 @@ func (l *Loop) probedListeners(ctx context.Context, result probed, now time.Time
 func (l *Loop) dueProbes(ctx context.Context, now time.Time) {
 	for gateway, p := range l.probing {
 		if !p.running && !p.at.IsZero() && !now.Before(p.at) {
-			l.probeSoon(ctx, string(gateway))
+			l.startProbe(ctx, gateway, p)
 		}
 	}
 }
@@ -60,16 +63,28 @@ func allDone(listeners map[string]status.Programmed) bool {
 }
 
 // waitingListeners are the accepted listeners that proxies have neither taken nor
-// refused yet.
+// refused yet, and those of Gateways of which no listener serves.
 func waitingListeners(g *Graph, s derive.State, b *board) []string {
 	var out []string
+	refused := map[model.GatewayID][]string{}
+	serves := map[model.GatewayID]bool{}
 	for key, listener := range derive.Items(s, g.Compiled.Model.Listeners) {
 		p := b.factsOf(listener.Gateway).Listeners[key]
-		settled := p.Done || p.Reason == gateway_v1.ListenerReasonPortUnavailable || p.Reason == gateway_v1.ListenerReasonInvalid
-		if !settled {
+		switch {
+		case p.Done:
+			serves[listener.Gateway] = true
+		case p.Reason == gateway_v1.ListenerReasonPortUnavailable || p.Reason == gateway_v1.ListenerReasonInvalid:
+			refused[listener.Gateway] = append(refused[listener.Gateway], key)
+		default:
 			out = append(out, key)
 		}
 	}
+	for gateway, listeners := range refused {
+		if !serves[gateway] {
+			out = append(out, listeners...)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 

@@ -1,10 +1,13 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // Graph is the evaluation from objects to resources: compile, then translate.
@@ -12,7 +15,8 @@ type Graph struct {
 	*derive.Graph
 	Compiled compile.Outputs
 	Envoy    envoy.Outputs
-	byOrigin []derive.Index[envoy.Output]
+	byOrigin []derive.Index[envoy.Output] // resources
+	failures []derive.Index[envoy.Output] // outputs with failures, by the objects at fault
 }
 
 // NewGraph builds the evaluation once, from the static configuration.
@@ -22,6 +26,7 @@ func NewGraph(c compile.Options, t envoy.Options) *Graph {
 	out := &Graph{Graph: g, Compiled: compiled, Envoy: envoy.Build(g, compiled.Model, t)}
 	for _, collection := range out.Resources() {
 		out.byOrigin = append(out.byOrigin, derive.Group(g, collection.Name+" by origin", collection.Of, origins))
+		out.failures = append(out.failures, derive.Group(g, collection.Name+" failed by origin", collection.Of, culpritsOf))
 	}
 	return out
 }
@@ -29,22 +34,42 @@ func NewGraph(c compile.Options, t envoy.Options) *Graph {
 // Resources is one collection of resources of a Graph.
 type Resources struct {
 	Name string
+	// node is the function of the graph that makes them, or what they are projected from.
+	node string
 	Of   derive.Collection[envoy.Output]
 }
 
 // Resources are the resource collections in the order in which they are made.
 func (g *Graph) Resources() []Resources {
 	return []Resources{
-		{"certificates", g.Envoy.Certificates},
-		{"clusters", g.Envoy.Clusters},
-		{"endpoints", g.Envoy.Endpoints},
-		{"listeners", g.Envoy.Listeners},
-		{"tables", g.Envoy.Tables},
+		{"certificates", "xds certificates", g.Envoy.Certificates},
+		{"clusters", "xds clusters", g.Envoy.Clusters},
+		{"endpoints", "endpoints", g.Envoy.Endpoints},
+		{"listeners", "xds listeners", g.Envoy.Listeners},
+		{"tables", "xds tables", g.Envoy.Tables},
 	}
 }
 
 // Rules are the rules of acceptance over this evaluation.
-func (g *Graph) Rules() acceptance.Rules { return acceptance.Rules{Eval: g.Eval, Check: g.check} }
+func (g *Graph) Rules() acceptance.Rules {
+	return acceptance.Rules{Eval: g.Eval, Check: g.check, Testify: func(trial derive.State, object store.Key) any {
+		finding, _ := g.Compiled.Findings.Lookup(trial, object)
+		return finding
+	}}
+}
+
+// culpritsOf are the objects at fault for what is missing from an output.
+func culpritsOf(_ string, o envoy.Output) []string {
+	var out []string
+	for _, f := range o.Failures {
+		for _, ref := range f.Origins {
+			if origin := envoy.Origin(ref); !slices.Contains(out, origin) {
+				out = append(out, origin)
+			}
+		}
+	}
+	return out
+}
 
 func origins(_ string, o envoy.Output) []string {
 	if o.Resource == nil {

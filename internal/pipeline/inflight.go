@@ -24,7 +24,6 @@ type flight struct {
 	seq     uint64
 	changes []change
 	waiting map[string]bool // by node id
-	total   int
 }
 
 // add notes a round; proxies are those that must answer.
@@ -33,28 +32,30 @@ func (f *inflight) add(seq uint64, changes []change, proxies []string) {
 	for _, p := range proxies {
 		waiting[p] = true
 	}
-	f.rounds = append(f.rounds, flight{seq: seq, changes: changes, waiting: waiting, total: len(proxies)})
+	f.rounds = append(f.rounds, flight{seq: seq, changes: changes, waiting: waiting})
 }
 
-// settle notes that a proxy has answered everything up to seq, and returns the
-// rounds that no proxy has left to answer.
-func (f *inflight) settle(proxy string, seq uint64) []flight {
+// firstOf stands for whichever proxy of a group comes first.
+func firstOf(group string) string { return "first of " + group }
+
+// settle notes that a proxy of a group has answered everything up to seq, and
+// returns the rounds that no proxy has left to answer.
+func (f *inflight) settle(proxy, group string, seq uint64) []flight {
 	return f.take(func(r *flight) {
 		if r.seq <= seq {
 			delete(r.waiting, proxy)
+			delete(r.waiting, firstOf(group))
 		}
 	})
 }
 
 // gone notes that a proxy will not answer; it gets everything anew when it is back.
 func (f *inflight) gone(proxy string) []flight {
-	return f.take(func(r *flight) {
-		if r.waiting[proxy] {
-			delete(r.waiting, proxy)
-			r.total--
-		}
-	})
+	return f.take(func(r *flight) { delete(r.waiting, proxy) })
 }
+
+// landed returns the rounds that wait for no proxy.
+func (f *inflight) landed() []flight { return f.take(func(*flight) {}) }
 
 func (f *inflight) take(update func(*flight)) []flight {
 	var landed []flight

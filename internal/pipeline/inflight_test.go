@@ -24,10 +24,10 @@ func TestRoundLandsWhenEveryProxyHasAnswered(t *testing.T) {
 	f.add(1, one, []string{"p", "q"})
 	f.add(2, one, []string{"q"})
 
-	if got := landed(f.settle("p", 1)); got != nil {
+	if got := landed(f.settle("p", "g", 1)); got != nil {
 		t.Errorf("landed %v while q has not answered", got)
 	}
-	if diff := cmp.Diff([]uint64{1, 2}, landed(f.settle("q", 2))); diff != "" {
+	if diff := cmp.Diff([]uint64{1, 2}, landed(f.settle("q", "g", 2))); diff != "" {
 		t.Errorf("landed (-want +got):\n%s", diff)
 	}
 }
@@ -36,10 +36,8 @@ func TestRoundDoesNotWaitForAProxyThatLeft(t *testing.T) {
 	var f inflight
 	f.add(1, nil, []string{"p"})
 
-	got := f.gone("p")
-
-	if len(got) != 1 || got[0].total != 0 {
-		t.Errorf("landed %+v, want the round with no proxy", got)
+	if got := landed(f.gone("p")); len(got) != 1 {
+		t.Errorf("landed %v, want the round", got)
 	}
 }
 
@@ -47,7 +45,19 @@ func TestRoundWithoutProxiesLandsAtOnce(t *testing.T) {
 	var f inflight
 	f.add(0, nil, nil)
 
-	if got := landed(f.settle("", 0)); len(got) != 1 {
+	if got := landed(f.landed()); len(got) != 1 {
+		t.Errorf("landed %v, want the round", got)
+	}
+}
+
+func TestRoundOfANewGatewayWaitsForItsFirstProxy(t *testing.T) {
+	var f inflight
+	f.add(1, nil, []string{firstOf("shop/new")})
+
+	if got := landed(f.settle("p", "shop/old", 1)); got != nil {
+		t.Errorf("landed %v by the proxy of another Gateway", got)
+	}
+	if got := landed(f.settle("q", "shop/new", 1)); len(got) != 1 {
 		t.Errorf("landed %v, want the round", got)
 	}
 }

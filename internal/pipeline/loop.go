@@ -68,7 +68,8 @@ type Loop struct {
 	inflight inflight
 	probing  map[model.GatewayID]*probe
 	retries  retries
-	started  bool // the initial batch went through a round
+	kept     map[string]scoped // resources that can no longer be made, by collection and key
+	started  bool              // the initial batch went through a round
 	ready    bool
 }
 
@@ -79,7 +80,7 @@ func New(o Options) *Loop {
 		batches: make(chan snapshot.Batch), probes: make(chan probed), infra: make(chan host.Event, 64),
 		window:   coalesce.New(o.Quiet, o.MaxDelay),
 		rejected: map[store.Key]acceptance.Rejection{}, pending: map[store.Key]time.Time{},
-		probing: map[model.GatewayID]*probe{},
+		probing: map[model.GatewayID]*probe{}, kept: map[string]scoped{},
 	}
 	l.rules = o.Graph.Rules()
 	l.reporter = &Reporter{

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"encoding/json"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
@@ -17,24 +18,31 @@ func (r *Reporter) object(at *published, key store.Key) (json.RawMessage, bool) 
 		return nil, false
 	}
 	facts := r.board.factsOf(model.GatewayID(key.Name))
-	if complete, ok := r.status(at, key, facts); ok {
-		complete = r.transitions.Stamp(key, complete, r.now())
-		value = status.Object(value, complete, facts, r.controller)
-	} else {
-		value = status.Object(value, verdict.Status{}, facts, r.controller)
-	}
-	encoded, err := json.Marshal(value)
+	complete, _ := r.status(at, key, facts)
+	complete = r.transitions.Stamp(key, complete, status.ParentNames(value), r.now())
+	encoded, err := json.Marshal(status.Object(value, complete, facts, r.controller))
 	return encoded, err == nil
+}
+
+// stamp notes now which conditions of an object have changed, so that their times
+// do not depend on when someone asks.
+func (r *Reporter) stamp(at *published, key store.Key) {
+	value, ok := at.observed.Get(key)
+	if !ok {
+		return
+	}
+	if complete, ok := r.status(at, key, r.board.factsOf(model.GatewayID(key.Name))); ok {
+		r.transitions.Stamp(key, complete, status.ParentNames(value), r.now())
+	}
 }
 
 // status is what compile decided over the observed revision, with what proxies
 // say of it. A rejected revision has the status that its trial gave it.
 func (r *Reporter) status(at *published, key store.Key, facts status.Facts) (verdict.Status, bool) {
-	state := at.state
+	finding, _ := r.graph.Compiled.Findings.Lookup(at.state, key)
 	if rejection, ok := at.rejected[key]; ok {
-		state = rejection.Trial
+		finding, _ = rejection.Evidence.(compile.Finding)
 	}
-	finding, _ := r.graph.Compiled.Findings.Lookup(state, key)
 	if finding.Status == nil {
 		return verdict.Status{}, false
 	}

@@ -24,15 +24,16 @@ import (
 // probe is the state of probing one Gateway's listeners.
 type probe struct {
 	running bool
-	again   bool // something changed while it ran
+	again   bool // something changed while it ran: its result is of yesterday
 	at      time.Time
+	delay   time.Duration // until the next one, which doubles
 }
 
 // probed is the result of probing one Gateway's listeners.
 type probed struct {
-	gateway   model.GatewayID
-	listeners map[string]status.Programmed // by model key
-	addresses []string
+	gateway model.GatewayID
+	of      *probe
+	facts   status.Facts
 }
 
 // target is one listener to probe.
@@ -42,26 +43,30 @@ type target struct {
 	address netip.AddrPort
 }
 
+// Bounds of one probe, and of the delay between two.
 const (
-	probeTimeout  = 5 * time.Second
-	probeInterval = 20 * time.Millisecond
-	probeAgain    = 500 * time.Millisecond
+	probeTimeout = 3 * time.Second
+	firstProbe   = 10 * time.Millisecond
+	lastProbe    = 2 * time.Second
 )
 
-// reprobe probes the Gateways whose listeners an update touches.
+// reprobe probes the Gateways whose listeners an update touches: until then
+// nothing is known of these listeners.
 func (l *Loop) reprobe(ctx context.Context, u xdsserve.Update) {
-	touched := map[string]bool{}
+	touched := map[string][]string{}
 	for _, r := range u.Set {
 		if r.Type == xdsserve.Listener {
-			touched[r.Group] = true
+			touched[r.Group] = append(touched[r.Group], r.Name.Name)
 		}
 	}
 	for _, s := range u.Remove {
 		if s.Type == xdsserve.Listener {
-			touched[s.Group] = true
+			touched[s.Group] = append(touched[s.Group], s.Name.Name)
+			l.retries.acknowledged(s)
 		}
 	}
 	for _, group := range sortedKeys(touched) {
+		l.board.unprove(model.GatewayID(group), touched[group])
 		l.probeSoon(ctx, group)
 	}
 }
@@ -82,19 +87,27 @@ func (l *Loop) probeSettled(ctx context.Context, e xdsserve.Event) {
 // probeSoon starts probing a Gateway, or once more when it is being probed.
 func (l *Loop) probeSoon(ctx context.Context, group string) {
 	gateway := model.GatewayID(group)
+	if _, wanted := derive.Lookup(l.accepted, l.Graph.Compiled.Model.Gateways, group); !wanted {
+		return
+	}
 	p, ok := l.probing[gateway]
 	if !ok {
 		p = &probe{}
 		l.probing[gateway] = p
 	}
+	p.delay = firstProbe
 	if p.running {
 		p.again = true
 		return
 	}
+	l.startProbe(ctx, gateway, p)
+}
+
+func (l *Loop) startProbe(ctx context.Context, gateway model.GatewayID, p *probe) {
 	p.running, p.again, p.at = true, false, time.Time{}
 	targets := l.targets(gateway)
 	l.tasks.Go(func() {
-		result := l.probeListeners(ctx, gateway, targets)
+		result := probed{gateway: gateway, of: p, facts: l.probeListeners(ctx, gateway, targets)}
 		select {
 		case l.probes <- result:
 		case <-ctx.Done():
@@ -114,42 +127,17 @@ func (l *Loop) targets(gateway model.GatewayID) []target {
 	return out
 }
 
-// probeListeners waits until all targets are programmed, or for probeTimeout.
-func (l *Loop) probeListeners(ctx context.Context, gateway model.GatewayID, targets []target) probed {
+// probeListeners looks once at every target.
+func (l *Loop) probeListeners(ctx context.Context, gateway model.GatewayID, targets []target) status.Facts {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	tick := time.NewTicker(probeInterval)
-	defer tick.Stop()
-	for {
-		result := l.probeOnce(ctx, gateway, targets)
-		if result.done() || ctx.Err() != nil {
-			return result
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return result
-		}
-	}
-}
-
-func (p probed) done() bool {
-	for _, listener := range p.listeners {
-		if !listener.Done && listener.Reason == gateway_v1.ListenerReasonPending {
-			return false
-		}
-	}
-	return true
-}
-
-func (l *Loop) probeOnce(ctx context.Context, gateway model.GatewayID, targets []target) probed {
-	out := probed{gateway: gateway, listeners: map[string]status.Programmed{}}
+	out := status.Facts{Listeners: map[string]status.Programmed{}}
 	have, err := l.Proxies.Listeners(ctx, gateway)
 	for _, t := range targets {
 		p := l.programmed(ctx, gateway, t, have, err)
-		out.listeners[t.key] = p
+		out.Listeners[t.key] = p
 		if p.Done {
-			out.addresses = appendUnique(out.addresses, t.address.Addr().String())
+			out.Addresses = appendUnique(out.Addresses, t.address.Addr().String())
 		}
 	}
 	return out

@@ -43,6 +43,12 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 	l.board.current.Store(&published{
 		observed: l.observed, state: l.accepted, rejected: l.rejected, faults: faultsByObject(decision.State), at: now,
 	})
+	at := l.board.current.Load()
+	for c := range l.Graph.Compiled.Findings.Changes(decision.Delta) {
+		if c.Has && c.New.Status != nil {
+			l.reporter.stamp(at, c.New.Object)
+		}
+	}
 	countRound(l.Metrics, decision, len(changes), l.Now().Sub(now))
 	l.publish(ctx, decision.Delta, changes)
 }
@@ -52,7 +58,7 @@ func (l *Loop) publish(ctx context.Context, delta derive.Delta, changes []change
 	if !l.started || l.gatewaysChanged(delta) { // the first time ends what earlier Gateways left running
 		l.Proxies.Ensure(l.gateways())
 	}
-	update := l.Graph.update(delta)
+	update := l.update(delta)
 	seq := uint64(0)
 	var waiting []string
 	if len(update.Set)+len(update.Remove) > 0 {
@@ -66,7 +72,7 @@ func (l *Loop) publish(ctx context.Context, delta derive.Delta, changes []change
 		return
 	}
 	l.inflight.add(seq, changes, waiting)
-	l.tellLanded(l.inflight.settle("", 0))
+	l.tellLanded(l.inflight.landed())
 }
 
 // forget drops what is remembered of things that are gone.
@@ -79,8 +85,10 @@ func (l *Loop) forget(delta derive.Delta, changes []change) {
 	for c := range derive.Changes(delta, l.Graph.Compiled.Model.Gateways) {
 		if !c.Has {
 			l.board.forget(c.Old.ID)
+			l.board.dropNotes(string(c.Old.ID))
 			delete(l.probing, c.Old.ID)
 			l.retries.forget(string(c.Old.ID))
+			l.tellLanded(l.inflight.gone(firstOf(string(c.Old.ID))))
 		}
 	}
 }
@@ -135,9 +143,11 @@ func (g *Graph) check(trial derive.Result) []acceptance.Refusal {
 	}
 	for _, collection := range g.Resources() {
 		for c := range derive.Changes(trial.Delta, collection.Of) {
-			if c.Has {
-				out = append(out, outputRefusals(c.New)...)
+			if !c.Has {
+				continue
 			}
+			suspects := func() []store.Key { return trial.State.Origins(collection.node, c.Key) }
+			out = append(out, outputRefusals(c.New, suspects)...)
 		}
 	}
 	return out
@@ -151,25 +161,39 @@ func failing(steps []verdict.Step) []verdict.Step {
 	return refused
 }
 
-func outputRefusals(o envoy.Output) []acceptance.Refusal {
+func outputRefusals(o envoy.Output, suspects func() []store.Key) []acceptance.Refusal {
 	var out []acceptance.Refusal
 	for _, f := range o.Failures {
-		step := verdict.OutputInvalid.Step(verdict.Translate, verdict.WasRejected, f.Message).At(f.Field)
-		out = append(out, acceptance.Refusal{Culprits: f.Origins, Step: step})
+		out = append(out, acceptance.Refusal{Culprits: f.Origins, Suspects: suspects, Step: failureStep(f)})
 	}
 	return out
 }
 
-// update is the delta in the words of the proxies.
-func (g *Graph) update(delta derive.Delta) xdsserve.Update {
+func failureStep(f envoy.Failure) verdict.Step {
+	return verdict.OutputInvalid.Step(verdict.Translate, verdict.WasRejected, f.Message).At(f.Field)
+}
+
+// update is the delta in the words of the proxies. A resource that can no longer
+// be made stays as it is: a failure never takes away what serves. What then goes
+// for good is found among the kept.
+func (l *Loop) update(delta derive.Delta) xdsserve.Update {
 	var u xdsserve.Update
-	for _, collection := range g.Resources() {
+	for _, collection := range l.Graph.Resources() {
 		for c := range derive.Changes(delta, collection.Of) {
+			id := collection.Name + "|" + c.Key
+			before, served := l.kept[id]
+			if c.Had && c.Old.Resource != nil {
+				before, served = xdsserve.Scoped{Group: c.Old.Resource.Group, Name: c.Old.Resource.Name}, true
+			}
 			switch {
 			case c.Has && c.New.Resource != nil:
+				delete(l.kept, id)
 				u.Set = append(u.Set, *c.New.Resource)
-			case c.Had && c.Old.Resource != nil:
-				u.Remove = append(u.Remove, xdsserve.Scoped{Group: c.Old.Resource.Group, Name: c.Old.Resource.Name})
+			case c.Has && served && len(c.New.Failures) > 0:
+				l.kept[id] = before
+			case served:
+				delete(l.kept, id)
+				u.Remove = append(u.Remove, before)
 			}
 		}
 	}
@@ -191,7 +215,8 @@ func (l *Loop) gateways() []model.Gateway {
 	return out
 }
 
-// affected are the connected proxies that an update concerns.
+// affected are the connected proxies that an update concerns, and for a Gateway
+// without any, whichever comes first.
 func (l *Loop) affected(u xdsserve.Update) []string {
 	groups := map[string]bool{}
 	for _, r := range u.Set {
@@ -208,8 +233,12 @@ func (l *Loop) affected(u xdsserve.Update) []string {
 	}
 	var out []string
 	for _, group := range sortedKeys(groups) {
-		for _, belief := range l.Target.Ledger(group) {
+		beliefs := l.Target.Ledger(group)
+		for _, belief := range beliefs {
 			out = append(out, belief.Proxy)
+		}
+		if _, wanted := derive.Lookup(l.accepted, l.Graph.Compiled.Model.Gateways, group); wanted && len(beliefs) == 0 {
+			out = append(out, firstOf(group))
 		}
 	}
 	return out

@@ -71,25 +71,34 @@ func url(protocol model.Protocol, address string) string {
 // manyChanges is how many changes of one round are shown one by one.
 const manyChanges = 20
 
-// tellLanded shows changes that every proxy has answered.
+// tellLanded shows changes that every proxy has answered, and measures those that
+// every proxy that needs them has acknowledged.
 func (l *Loop) tellLanded(flights []flight) {
-	now := l.Now()
+	at, now := l.board.current.Load(), l.Now()
 	for _, f := range flights {
-		if f.seq > 0 {
-			for _, c := range f.changes {
-				if c.what == wasChanged || c.what == wasAccepted || c.what == wasDeleted {
-					l.Metrics.ChangeAcknowledged.WithLabelValues(c.key.Collection).Observe(now.Sub(c.observedAt).Seconds())
-				}
+		one := len(f.changes) <= manyChanges
+		for _, c := range f.changes {
+			b := l.reporter.believed(at, c)
+			if f.seq > 0 && b.Total > 0 && b.Acknowledged == b.Total {
+				l.Metrics.ChangeAcknowledged.WithLabelValues(c.key.Collection).Observe(now.Sub(c.observedAt).Seconds())
+			}
+			if one {
+				l.Live.Event(l.event(c, b, now))
 			}
 		}
-		if len(f.changes) > manyChanges {
+		if !one {
 			l.tellMany(f, now)
-			continue
-		}
-		for _, c := range f.changes {
-			l.Live.Event(l.event(f, c, now))
 		}
 	}
+}
+
+// believed is what proxies say of a changed object. Nothing is left to ask of a
+// deleted one, nor of one that was rejected.
+func (r *Reporter) believed(at *published, c change) belief {
+	if c.what == wasDeleted || c.what == wasRejected {
+		return belief{}
+	}
+	return r.belief(r.join(at, c.key).resources())
 }
 
 func (l *Loop) tellMany(f flight, now time.Time) {
@@ -103,16 +112,17 @@ func (l *Loop) tellMany(f flight, now time.Time) {
 	}
 	for _, kind := range sortedKeys(byKind) {
 		l.Live.Event(observe.LiveEvent{
-			At: now, Kind: kind, Name: fmt.Sprintf("%d objects", byKind[kind]), What: observe.Changed,
-			Acked: f.total, Total: f.total, Took: now.Sub(oldest),
+			At: now, Kind: kind, Name: fmt.Sprintf("%d objects", byKind[kind]), What: observe.Changed, Took: now.Sub(oldest),
 		})
 	}
 }
 
-func (l *Loop) event(f flight, c change, now time.Time) observe.LiveEvent {
+func (l *Loop) event(c change, b belief, now time.Time) observe.LiveEvent {
 	e := observe.LiveEvent{
-		At: now, Kind: c.key.Collection, Name: c.key.Name, What: observe.What(c.what),
-		Acked: f.total, Total: f.total, Took: now.Sub(c.observedAt),
+		At: now, Kind: c.key.Collection, Name: c.key.Name, What: observe.What(c.what), Acked: b.Acknowledged, Total: b.Total,
+	}
+	if b.Total > 0 && b.Acknowledged == b.Total {
+		e.Took = now.Sub(c.observedAt)
 	}
 	if origin, ok := l.board.origin(c.key); ok {
 		e.Where = place(origin)
@@ -120,7 +130,6 @@ func (l *Loop) event(f flight, c change, now time.Time) observe.LiveEvent {
 	switch c.what {
 	case wasRejected:
 		rejection := l.rejected[c.key]
-		e.Acked, e.Total, e.Took = 0, 0, 0
 		if len(rejection.Steps) > 0 {
 			e.Message = explain(rejection.Steps[0]) + "; " + kept(rejection.Retained)
 		}
@@ -131,6 +140,10 @@ func (l *Loop) event(f flight, c change, now time.Time) observe.LiveEvent {
 		if len(finding.Steps) > 0 {
 			e.Message = explain(finding.Steps[0])
 		}
+	}
+	if len(b.Refused) > 0 {
+		e.What = observe.Warned
+		e.Message = fmt.Sprintf("refused by %d of %d proxies, which keep the previous configuration: %s", b.Total-b.Acknowledged, b.Total, b.Refused[0].Message)
 	}
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -23,7 +24,7 @@ type join struct {
 	compiled  bool
 	rejection *acceptance.Rejection
 	refused   []snapshot.Finding // why the source refused the document of the object
-	duplicate *snapshot.Finding // a document beside the one that counts
+	duplicate *snapshot.Finding  // a document beside the one that counts
 	faults    []derive.Fault
 }
 
@@ -104,6 +105,7 @@ func (j join) steps(now time.Time, resources []scoped, proxies belief) []verdict
 		steps = append(steps, verdict.InternalError.Step(verdict.Compile, verdict.WasExcluded, fmt.Sprintf(
 			"%q failed on what depends on this object: %v; please report this as a bug", f.Node, f.Panic)))
 	}
+	steps = append(steps, j.failed()...)
 	if j.compiled {
 		steps = append(steps, j.compileSteps()...)
 		steps = append(steps, expiry(j.finding.Expires, now)...)
@@ -153,6 +155,22 @@ func retained(yes bool) verdict.Step {
 		return verdict.Retained.Step(verdict.Accept, verdict.Warning, "the previous accepted revision keeps serving")
 	}
 	return verdict.NothingRetained.Step(verdict.Accept, verdict.WasExcluded, "nothing of it serves: no revision was accepted yet")
+}
+
+// failed are the outputs that cannot be made for a reason that names the object:
+// what was made of them before serves on.
+func (j join) failed() []verdict.Step {
+	var steps []verdict.Step
+	for _, index := range j.reporter.graph.failures {
+		for _, output := range derive.Bucket(j.at.state, index, envoy.Origin(j.key)) {
+			for _, f := range output.Failures {
+				if slices.Contains(f.Origins, j.key) {
+					steps = append(steps, failureStep(f))
+				}
+			}
+		}
+	}
+	return steps
 }
 
 func (j join) compileSteps() []verdict.Step {

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"encoding/json"
 	"slices"
 
 	core_v1 "k8s.io/api/core/v1"
@@ -23,31 +24,50 @@ func Object(object any, s verdict.Status, f Facts, controller gateway_v1.Gateway
 		out := o.DeepCopy()
 		out.Status = gatewayStatus(s, f)
 		return out
-	case *gateway_v1.HTTPRoute:
-		out := o.DeepCopy()
-		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
-		return out
-	case *gateway_v1.GRPCRoute:
-		out := o.DeepCopy()
-		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
-		return out
-	case *gateway_v1.TCPRoute:
-		out := o.DeepCopy()
-		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
-		return out
-	case *gateway_v1.TLSRoute:
-		out := o.DeepCopy()
-		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
-		return out
-	case *gateway_v1.UDPRoute:
-		out := o.DeepCopy()
-		out.Status.Parents = parents(o.Status.Parents, o.Spec.ParentRefs, s, controller)
-		return out
 	case *core_v1.Secret:
 		return redacted(o)
-	default:
+	}
+	out, refs, parents := routeOf(object)
+	if parents == nil {
 		return object
 	}
+	*parents = merge(*parents, refs, s, controller)
+	return out
+}
+
+// routeOf returns a copy of a route, what it attaches to, and where its parents'
+// status is; nil for what is no route.
+func routeOf(object any) (route any, refs []gateway_v1.ParentReference, parents *[]gateway_v1.RouteParentStatus) {
+	switch o := object.(type) {
+	case *gateway_v1.HTTPRoute:
+		out := o.DeepCopy()
+		return out, out.Spec.ParentRefs, &out.Status.Parents
+	case *gateway_v1.GRPCRoute:
+		out := o.DeepCopy()
+		return out, out.Spec.ParentRefs, &out.Status.Parents
+	case *gateway_v1.TCPRoute:
+		out := o.DeepCopy()
+		return out, out.Spec.ParentRefs, &out.Status.Parents
+	case *gateway_v1.TLSRoute:
+		out := o.DeepCopy()
+		return out, out.Spec.ParentRefs, &out.Status.Parents
+	case *gateway_v1.UDPRoute:
+		out := o.DeepCopy()
+		return out, out.Spec.ParentRefs, &out.Status.Parents
+	}
+	return nil, nil, nil
+}
+
+// ParentNames tell the parentRefs of a route apart, whatever their order; nil for
+// what is no route.
+func ParentNames(object any) []string {
+	_, refs, _ := routeOf(object)
+	var out []string
+	for _, ref := range refs {
+		name, _ := json.Marshal(ref)
+		out = append(out, string(name))
+	}
+	return out
 }
 
 // redacted is a Secret without its values; the keys stay.
@@ -92,8 +112,8 @@ func kinds(names []string) []gateway_v1.RouteGroupKind {
 	return out
 }
 
-// parents replaces this controller's entries and keeps all others.
-func parents(have []gateway_v1.RouteParentStatus, refs []gateway_v1.ParentReference, s verdict.Status, controller gateway_v1.GatewayController) []gateway_v1.RouteParentStatus {
+// merge replaces this controller's entries and keeps all others.
+func merge(have []gateway_v1.RouteParentStatus, refs []gateway_v1.ParentReference, s verdict.Status, controller gateway_v1.GatewayController) []gateway_v1.RouteParentStatus {
 	out := slices.DeleteFunc(slices.Clone(have), func(p gateway_v1.RouteParentStatus) bool { return p.ControllerName == controller })
 	for _, p := range s.Parents {
 		if p.Index < len(refs) {

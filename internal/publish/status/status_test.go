@@ -83,8 +83,8 @@ func TestTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	memory := status.NewTransitions()
 	start := time.Unix(1000, 0)
 	at := func(value meta_v1.ConditionStatus, now time.Time) time.Time {
-		s := verdict.Status{Parents: []verdict.ParentStatus{{Index: 12, Conditions: []meta_v1.Condition{condition("Accepted", value)}}}}
-		return memory.Stamp(ref, s, now).Parents[0].Conditions[0].LastTransitionTime.Time
+		s := verdict.Status{Parents: []verdict.ParentStatus{{Index: 1, Conditions: []meta_v1.Condition{condition("Accepted", value)}}}}
+		return memory.Stamp(ref, s, []string{"other", "edge"}, now).Parents[0].Conditions[0].LastTransitionTime.Time
 	}
 
 	first := at(meta_v1.ConditionTrue, start)
@@ -93,6 +93,25 @@ func TestTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 
 	if !same.Equal(first) || !flipped.Equal(start.Add(2*time.Minute)) {
 		t.Errorf("times %v, %v, %v", first, same, flipped)
+	}
+}
+
+func TestTransitionTimeStaysWithTheParentThatMoves(t *testing.T) {
+	ref := verdict.Ref{Collection: "HTTPRoute", Name: "shop/a"}
+	memory := status.NewTransitions()
+	parents := func(values ...meta_v1.ConditionStatus) verdict.Status {
+		var s verdict.Status
+		for i, v := range values {
+			s.Parents = append(s.Parents, verdict.ParentStatus{Index: i, Conditions: []meta_v1.Condition{condition("Accepted", v)}})
+		}
+		return s
+	}
+	first := memory.Stamp(ref, parents(meta_v1.ConditionTrue, meta_v1.ConditionFalse), []string{"a", "b"}, time.Unix(1000, 0))
+
+	swapped := memory.Stamp(ref, parents(meta_v1.ConditionFalse, meta_v1.ConditionTrue), []string{"b", "a"}, time.Unix(2000, 0))
+
+	if got, want := swapped.Parents[1].Conditions[0].LastTransitionTime, first.Parents[0].Conditions[0].LastTransitionTime; !got.Equal(&want) {
+		t.Errorf("time of parent a = %v, want %v as before", got, want)
 	}
 }
 

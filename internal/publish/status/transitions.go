@@ -1,7 +1,6 @@
 package status
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
@@ -30,8 +29,9 @@ func NewTransitions() *Transitions {
 }
 
 // Stamp returns s with lastTransitionTime set: now for a condition whose status
-// differs from the last time, the remembered time for the others.
-func (t *Transitions) Stamp(ref verdict.Ref, s verdict.Status, now time.Time) verdict.Status {
+// differs from the last time, the remembered time for the others. Parents are told
+// apart by the names given, in the order of the route's parentRefs.
+func (t *Transitions) Stamp(ref verdict.Ref, s verdict.Status, parents []string, now time.Time) verdict.Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.objects[ref]
@@ -51,7 +51,7 @@ func (t *Transitions) Stamp(ref verdict.Ref, s verdict.Status, now time.Time) ve
 		}
 		return out
 	}
-	out := stampParts(s, stamp)
+	out := stampParts(s, parents, stamp)
 	t.objects[ref] = after
 	return out
 }
@@ -63,7 +63,7 @@ func (t *Transitions) Forget(ref verdict.Ref) {
 	delete(t.objects, ref)
 }
 
-func stampParts(s verdict.Status, stamp func(string, []meta_v1.Condition) []meta_v1.Condition) verdict.Status {
+func stampParts(s verdict.Status, parents []string, stamp func(string, []meta_v1.Condition) []meta_v1.Condition) verdict.Status {
 	out := s
 	out.Conditions = stamp("", s.Conditions)
 	out.Listeners = make([]verdict.ListenerStatus, len(s.Listeners))
@@ -73,10 +73,8 @@ func stampParts(s verdict.Status, stamp func(string, []meta_v1.Condition) []meta
 	}
 	out.Parents = make([]verdict.ParentStatus, len(s.Parents))
 	for i, p := range s.Parents {
-		p.Conditions = stamp(parentPart(p.Index), p.Conditions)
+		p.Conditions = stamp("parent "+parents[p.Index], p.Conditions)
 		out.Parents[i] = p
 	}
 	return out
 }
-
-func parentPart(index int) string { return "parent " + strconv.Itoa(index) }
