@@ -15,9 +15,9 @@ type item struct {
 	Resource
 	key  key
 	uses []key
-	seq  uint64    // of the Publish that brought this version
-	at   time.Time // of that Publish
-	wire *discovery_v3.Resource
+	seq  uint64                 // of the Publish that brought this version
+	at   time.Time              // of that Publish
+	wire *discovery_v3.Resource // nil where only the version is known
 	// foreign marks what a proxy brought along from an earlier stream and that
 	// is not published: its version is known, what it uses is not.
 	foreign bool

@@ -75,7 +75,12 @@ func (c *connection) read(ctx context.Context) error {
 func (c *connection) run(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = status.Errorf(codes.Internal, "xdsserve: panic: %v\n%s", p, debug.Stack())
+			err = status.Errorf(codes.Internal, "xdsserve: panic: %v", p)
+			c.leave(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			return
+		}
+		if c.server.closing.Err() != nil {
+			err = errClosing
 		}
 		c.leave(err)
 	}()

@@ -2,6 +2,7 @@ package xdsserve
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -204,4 +205,30 @@ func BenchmarkColdStart(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A stream keeps names and versions, not bodies.
+func TestStateOfAStreamIsSmall(t *testing.T) {
+	const n = 10_000
+	p := newPlant(t, n)
+	opts, other, before := Options{}.withDefaults(), p.session, heapInUse()
+	p.session = newSession("q", "g", &opts, &p.catalog, memory{}, p.now)
+	p.step(wildcard(Cluster), wildcard(Listener), &discovery_v3.DeltaDiscoveryRequest{
+		TypeUrl: string(Endpoints), ResourceNamesSubscribe: p.endpoints(n),
+	})
+	p.rest()
+	each := (heapInUse() - before) / (2 * n)
+	if each < 50 || each > 500 {
+		t.Errorf("%d bytes for each resource, want at most 500", each)
+	}
+	runtime.KeepAlive(other)
+	t.Logf("%d bytes for each resource", each)
+}
+
+func heapInUse() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }

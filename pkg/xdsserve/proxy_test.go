@@ -27,9 +27,16 @@ type hall struct {
 
 func newHall(t *testing.T, o xdsserve.Options) *hall {
 	t.Helper()
-	h := &hall{t: t, log: newEventLog(t)}
-	o.Observe = h.log.add
-	h.Server = xdsserve.New(o)
+	log := newEventLog(t)
+	o.Observe = log.add
+	h := serveHall(t, xdsserve.New(o))
+	h.log = log
+	return h
+}
+
+func serveHall(t *testing.T, s *xdsserve.Server) *hall {
+	t.Helper()
+	h := &hall{t: t, Server: s}
 	l := bufconn.Listen(1 << 16)
 	g := grpc.NewServer(xdsserve.ServerOptions(0)...)
 	discovery_v3.RegisterAggregatedDiscoveryServiceServer(g, h.Server)

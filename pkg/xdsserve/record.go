@@ -66,7 +66,7 @@ func (r *record) latest() *item {
 	}
 }
 
-// possible returns the versions that the proxy may have.
+// possible returns what the versions use that the proxy may have, without bodies.
 func (r *record) possible() []*item {
 	items := slices.Clone(r.doubt)
 	for _, c := range r.claims {
@@ -75,7 +75,11 @@ func (r *record) possible() []*item {
 	if r.held != nil {
 		items = append(items, r.held)
 	}
-	return slices.DeleteFunc(items, func(it *item) bool { return it.foreign })
+	items = slices.DeleteFunc(items, func(it *item) bool { return it.foreign })
+	for i, it := range items {
+		items[i] = &item{Resource: Resource{Name: it.Name, Group: it.Group, Version: it.Version}, key: it.key, uses: it.uses, seq: it.seq}
+	}
+	return items
 }
 
 // offer is the version to send: the wanted one, or where the proxy refuses that,

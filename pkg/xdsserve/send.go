@@ -77,7 +77,7 @@ func (s *session) needs(r *record) bool {
 	case r.gone, r.want == nil, !s.covered(r) && !s.pushes(r):
 		return false
 	case r.refused != nil:
-		return r.force && r.held != nil && !r.held.foreign
+		return r.force && r.held != nil && r.held.wire != nil
 	case r.force:
 		return true
 	case r.flights == 0 && len(r.doubt) > 0:

@@ -19,11 +19,12 @@ type Options struct {
 	// Grace is how long an unused cluster stays after the routes that left it
 	// were acknowledged; default 200 ms.
 	Grace time.Duration
-	// MaxNames is how many resources a proxy may ask for by name; its stream
-	// ends when it asks for more. Default 200,000.
+	// MaxNames is how many resources a proxy may ask for by name, and say to have
+	// of one type; its stream ends with ResourceExhausted when there are more.
+	// Default 200,000.
 	MaxNames int
 	// Observe is called for each Event, in order per proxy, from the stream's
-	// goroutine; it must not block, and must not call the Server.
+	// goroutine; it must not block, and must not call Close.
 	Observe func(Event)
 }
 

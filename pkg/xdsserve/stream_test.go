@@ -234,6 +234,26 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// A panic in one stream ends that stream only.
+func TestPanicEndsItsStream(t *testing.T) {
+	fuse := make(chan struct{}, 1)
+	fuse <- struct{}{}
+	s := xdsserve.New(xdsserve.Options{Observe: func(e xdsserve.Event) {
+		if e.Kind == xdsserve.Sent && len(fuse) > 0 {
+			<-fuse
+			panic("observer")
+		}
+	}})
+	h := serveHall(t, s)
+	h.Publish(set(fake(xdsserve.Cluster, "c", "1")))
+	p := h.join("p", xdsserve.Cluster)
+	p.expect(xdsserve.Cluster, "c")
+	if _, err := p.stream.Recv(); status.Code(err) != codes.Internal {
+		t.Errorf("error %v, want Internal", err)
+	}
+	h.join("p", xdsserve.Cluster).expect(xdsserve.Cluster, "c")
+}
+
 // A flood of subscriptions, publishes and answers from several proxies at once.
 func TestFlood(t *testing.T) {
 	h := newHall(t, xdsserve.Options{Grace: time.Millisecond})

@@ -25,6 +25,9 @@ func (s *session) receive(req *discovery_v3.DeltaDiscoveryRequest) error {
 		s.unsubscribe(key{k, name})
 	}
 	first := !s.asked[k]
+	if kept := len(req.GetInitialResourceVersions()); kept > s.opts.MaxNames {
+		return fmt.Errorf("proxy %q lists %d resources that it has; at most %d are taken: raise Options.MaxNames", s.proxy, kept, s.opts.MaxNames)
+	}
 	if first {
 		s.meet(k, req)
 	}
