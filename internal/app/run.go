@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -49,7 +48,6 @@ type instance struct {
 	metrics *observe.Metrics
 	pulse   *observe.Pulse
 
-	lock            *os.File
 	target          *xds.Target
 	loop            *pipeline.Loop
 	proxies         *host.Supervisor
@@ -61,20 +59,21 @@ type instance struct {
 func Run(ctx context.Context, c config.Run, io IO) error {
 	i := &instance{config: c, io: io, since: time.Now(), metrics: observe.NewMetrics(), pulse: new(observe.Pulse)}
 	if err := i.find(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // called off
+		}
 		return err
 	}
 	i.build()
 	defer func() { _ = host.RemoveSocketDir(i.sockets) }()
 	// Started in this order, stopped in reverse:
 	return runner.Run(ctx, runner.Options{StopTimeout: c.DrainTimeout + 15*time.Second},
-		// first, because a second instance on this directory would end our proxies
-		runner.Component{Name: "state directory", Start: i.lockState, Stop: i.unlockState},
 		// before anything slow, so that a port in use is told at once
-		runner.Component{Name: "admin address", Start: i.listen},
-		// before proxies start and ask
-		runner.Component{Name: "xds", Start: i.target.Start, Stop: i.target.Stop},
-		// before the loop, which tells it which proxies there should be
+		runner.Component{Name: "addresses", Start: i.listen},
+		// claims the state directory, which holds the socket of the next
 		runner.Component{Name: "proxies", Start: i.startProxies, Stop: i.stopProxies},
+		// before the loop, which tells which proxies there should be: none starts sooner
+		runner.Component{Name: "xds", Start: i.target.Start, Run: i.target.Run, Stop: i.target.Stop},
 		// before the source, which feeds it
 		runner.Component{Name: "pipeline", Run: i.loop.Run},
 		runner.Component{Name: "admin", Run: i.serveAdmin},
@@ -90,6 +89,9 @@ func (i *instance) find(ctx context.Context) (err error) {
 		return err
 	}
 	if i.version, err = host.Version(ctx, i.envoy); err != nil {
+		return err
+	}
+	if err := i.apart(); err != nil {
 		return err
 	}
 	if warning := host.VersionWarning(i.version); warning != "" {

@@ -1,35 +1,26 @@
 package app
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
+	"strings"
 )
 
-// lockState makes the state directory and claims it for this process; the claim
-// ends with the process, however it ends.
-func (i *instance) lockState(context.Context) error {
-	dir := i.config.StateDir
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("--state-dir %s: %w; choose a directory that can be written", dir, err)
-	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+// apart refuses a state directory inside what is watched: its files would be read
+// as objects.
+func (i *instance) apart() error {
+	state, err := filepath.Abs(i.config.StateDir)
 	if err != nil {
-		return fmt.Errorf("--state-dir %s: %w; choose a directory that can be written", dir, err)
+		return fmt.Errorf("--state-dir %s: %w", i.config.StateDir, err)
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = lock.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return fmt.Errorf("--state-dir %s: another gatehouse uses it; stop that one, or choose another directory", dir)
+	for _, path := range i.config.Paths {
+		watched, err := filepath.Abs(path)
+		if err != nil {
+			return fmt.Errorf("--config %s: %w", path, err)
 		}
-		return fmt.Errorf("--state-dir %s: lock: %w", dir, err)
+		if within, err := filepath.Rel(watched, state); err == nil && within != ".." && !strings.HasPrefix(within, "../") {
+			return fmt.Errorf("--state-dir %s lies inside --config %s, so that its files would be read as objects; choose a directory outside", i.config.StateDir, path)
+		}
 	}
-	i.lock = lock
 	return nil
 }
-
-func (i *instance) unlockState(context.Context) error { return i.lock.Close() }

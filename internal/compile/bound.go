@@ -26,7 +26,7 @@ func boundItems(_ *derive.Ctx, _ string, s served) []derive.Item[bound] {
 		for _, address := range p.Addresses {
 			l := bound{Listener: model.Listener{
 				Gateway: s.ID, Address: address, Port: p.Number, Protocol: p.Protocol, Chains: p.Chains,
-				Origins: []model.Ref{{Collection: kindGateway, Name: string(s.ID)}},
+				Origins: s.origins(),
 			}}
 			switch p.Protocol {
 			case model.HTTP:
@@ -39,6 +39,15 @@ func boundItems(_ *derive.Ctx, _ string, s served) []derive.Item[bound] {
 		}
 	}
 	return items
+}
+
+// origins are the objects that every listener of a Gateway rests on.
+func (s served) origins() []model.Ref {
+	out := []model.Ref{{Collection: kindGateway, Name: string(s.ID)}}
+	for _, config := range s.Configs {
+		out = append(out, model.Ref{Collection: "GatewayConfig", Name: config})
+	}
+	return out
 }
 
 // listener completes a bound port by where its TCP connections go.

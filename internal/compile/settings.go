@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
 	gatehouse_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/gateway/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -39,6 +40,8 @@ func configProblem(spec gatehouse_v1alpha1.GatewayConfigSpec) *problem {
 		return problemf(verdict.UnsupportedValue, "spec.logLevel", "%q: must be one of %s", level, strings.Join(logLevels, ", "))
 	case spec.AccessLog != nil && spec.AccessLog.Path == "":
 		return problemf(verdict.UnsupportedValue, "spec.accessLog.path", `"": must be a file, or "-" for standard output`)
+	case spec.AccessLog != nil && strings.ContainsFunc(spec.AccessLog.Path, unicode.IsControl):
+		return problemf(verdict.UnsupportedValue, "spec.accessLog.path", "%q: must not contain control characters", spec.AccessLog.Path)
 	}
 	return nil
 }

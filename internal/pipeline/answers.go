@@ -69,17 +69,16 @@ func (l *Loop) refused(ctx context.Context, e xdsserve.Event) {
 	}
 	for _, name := range e.Names {
 		s := scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}}
-		if portInUse(e.Message) {
+		if cannotBind(e.Message) {
 			l.retries.add(s, l.Now())
 		}
 	}
 	l.probeSoon(ctx, e.Group)
 }
 
-// portInUse recognises the words of Envoy's listener manager for a failed bind.
-func portInUse(message string) bool {
-	return strings.Contains(message, "cannot bind") || strings.Contains(message, "Address already in use")
-}
+// cannotBind recognises the words of Envoy's listener manager for an address that
+// cannot be bound; that may change without a change of ours.
+func cannotBind(message string) bool { return strings.Contains(message, "cannot bind") }
 
 // warmTimedOut notes that resources went out before the clusters they use were ready.
 func (l *Loop) warmTimedOut(e xdsserve.Event) {

@@ -22,23 +22,22 @@ import (
 type board struct {
 	current atomic.Pointer[published]
 
-	mu         sync.RWMutex
-	origins    map[store.Key]snapshot.Origin
-	byFile     map[string][]snapshot.Finding
-	byObject   map[store.Key][]snapshot.Finding // refusals, in order of the file
-	duplicates map[store.Key]snapshot.Finding
-	accepted   map[store.Key]time.Time // when the accepted revision was accepted
-	rejected   map[store.Key]time.Time // since when an object is rejected
-	facts      map[model.GatewayID]status.Facts
-	notes      map[scoped]string    // warnings from publishing
-	behind     map[string]time.Time // by proxy: since when it has something to answer
-	files      int
+	mu       sync.RWMutex
+	origins  map[store.Key]snapshot.Origin
+	byFile   map[string][]snapshot.Finding
+	byObject map[store.Key][]snapshot.Finding // refusals, in order of the file
+	accepted map[store.Key]time.Time          // when the accepted revision was accepted
+	rejected map[store.Key]time.Time          // since when an object is rejected
+	facts    map[model.GatewayID]status.Facts
+	notes    map[scoped]string    // warnings from publishing
+	behind   map[string]time.Time // by proxy: since when it has something to answer
+	files    int
 }
 
 func newBoard() *board {
 	b := &board{
 		origins: map[store.Key]snapshot.Origin{}, byFile: map[string][]snapshot.Finding{},
-		byObject: map[store.Key][]snapshot.Finding{}, duplicates: map[store.Key]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
+		byObject: map[store.Key][]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
 		rejected: map[store.Key]time.Time{}, facts: map[model.GatewayID]status.Facts{},
 		notes: map[scoped]string{}, behind: map[string]time.Time{},
 	}
@@ -85,7 +84,7 @@ func (b *board) observe(batch snapshot.Batch) news {
 // release notes that no document of an object is refused any more. If the batch
 // edits the object, the round tells.
 func (b *board) release(key store.Key, edited map[store.Key]bool, released map[store.Key]time.Time) {
-	_, still := b.byObject[key]
+	still := slices.ContainsFunc(b.byObject[key], func(f snapshot.Finding) bool { return !b.beside(f) })
 	since, was := b.rejected[key]
 	if still || !was || edited[key] {
 		return
@@ -102,7 +101,6 @@ func (b *board) replace(path string, findings []snapshot.Finding, now time.Time)
 	for _, f := range b.byFile[path] {
 		before[f.Content] = true
 		b.unrefer(f.Object, path)
-		delete(b.duplicates, f.Object)
 	}
 	delete(b.byFile, path)
 	if len(findings) > 0 {
@@ -128,19 +126,25 @@ func (b *board) unrefer(key store.Key, path string) {
 	b.byObject[key] = left
 }
 
-// refer finds a finding by its object. A duplicate refuses nothing: the object is
-// served from another document.
+// refer finds a finding by its object.
 func (b *board) refer(f snapshot.Finding, now time.Time) {
-	switch {
-	case f.Object.Name == "":
-	case f.Step.Reason == file.DuplicateObject.Name:
-		b.duplicates[f.Object] = f
-	default:
-		b.byObject[f.Object] = append(b.byObject[f.Object], f)
-		if _, known := b.rejected[f.Object]; !known {
-			b.rejected[f.Object] = now
-		}
+	if f.Object.Name == "" {
+		return
 	}
+	b.byObject[f.Object] = append(b.byObject[f.Object], f)
+	if _, known := b.rejected[f.Object]; !known && !b.beside(f) {
+		b.rejected[f.Object] = now
+	}
+}
+
+// beside tells that a finding is about another document than the one that counts:
+// it refuses nothing of what the object is.
+func (b *board) beside(f snapshot.Finding) bool {
+	if f.Step.Reason == file.DuplicateObject.Name {
+		return true
+	}
+	at, known := b.origins[f.Object]
+	return known && at.File != f.File
 }
 
 func (b *board) origin(key store.Key) (snapshot.Origin, bool) {
@@ -150,19 +154,19 @@ func (b *board) origin(key store.Key) (snapshot.Origin, bool) {
 	return o, ok
 }
 
-// refusals are why the source refuses the document of this object.
-func (b *board) refusals(key store.Key) []snapshot.Finding {
+// refusals are why the source refuses the document of this object, and what it
+// says of other documents of the same object.
+func (b *board) refusals(key store.Key) (refused, beside []snapshot.Finding) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return b.byObject[key]
-}
-
-// duplicate returns a document of the object beside the one that counts.
-func (b *board) duplicate(key store.Key) (snapshot.Finding, bool) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	f, ok := b.duplicates[key]
-	return f, ok
+	for _, f := range b.byObject[key] {
+		if b.beside(f) {
+			beside = append(beside, f)
+		} else {
+			refused = append(refused, f)
+		}
+	}
+	return refused, beside
 }
 
 // findings are all refusals of the source, by file, then in order of the file.

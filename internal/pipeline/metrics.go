@@ -47,9 +47,17 @@ func countAnswer(m *observe.Metrics, e xdsserve.Event) {
 
 // CountObjects sets the metrics that are counted when they are read.
 func (r *Reporter) CountObjects(m *observe.Metrics) {
+	r.counting.Lock()
+	defer r.counting.Unlock()
 	m.Objects.Reset()
 	for _, v := range r.Verdicts("") {
 		m.Objects.WithLabelValues(v.Object.Kind, string(v.State)).Inc()
+	}
+	m.CertificateExpiry.Reset()
+	for key, f := range r.graph.Compiled.Findings.All(r.board.current.Load().state) {
+		if key.Collection == "Secret" && !f.Expires.IsZero() {
+			m.CertificateExpiry.WithLabelValues(key.Name).Set(float64(f.Expires.Unix()))
+		}
 	}
 	m.RejectedInputs.Set(float64(len(r.board.current.Load().rejected) + len(r.board.findings())))
 	m.SourceFiles.Set(float64(r.board.fileCount()))

@@ -49,6 +49,15 @@ func (r *Reporter) allProgrammed(s derive.State, gateway model.GatewayID) status
 	return facts
 }
 
+// assuming answers as if every proxy had acknowledged everything: what there is to
+// say before any can have answered.
+func (r *Reporter) assuming() *Reporter {
+	return &Reporter{
+		graph: r.graph, board: r.board, proxiesOf: agreeing{}, controller: r.controller, bind: r.bind,
+		identity: r.identity, now: r.now, transitions: r.transitions, dump: r.dump,
+	}
+}
+
 // agreeing is a ledger in which every Gateway has one proxy that took everything.
 type agreeing struct{}
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -168,14 +169,24 @@ func pendingListener(message string) status.Programmed {
 
 // refusedListener explains a refusal; a port in use is the common one.
 func refusedListener(t target, r xdsserve.Refusal) status.Programmed {
-	if !portInUse(r.Message) {
+	if !cannotBind(r.Message) {
 		return status.Programmed{Reason: gateway_v1.ListenerReasonInvalid, Message: "the proxy refused the listener: " + r.Message}
 	}
-	return status.Programmed{
-		Reason: gateway_v1.ListenerReasonPortUnavailable,
-		Message: fmt.Sprintf("%s is in use by another process; stop it, or choose another port or spec.addresses; "+
-			"tried again at least every %s (%s)", t.address, lastRetry, r.Message),
+	return status.Programmed{Reason: gateway_v1.ListenerReasonPortUnavailable, Message: unbound(t.address.String(), r.Message)}
+}
+
+// unbound explains an address that cannot be bound.
+func unbound(address, message string) string {
+	why := "cannot be bound; choose another port or spec.addresses"
+	switch {
+	case strings.Contains(message, "already in use"):
+		why = "is in use by another process; stop it, or choose another port or spec.addresses"
+	case strings.Contains(message, "Cannot assign"):
+		why = "is no address of this machine; choose another in spec.addresses or --bind-address"
+	case strings.Contains(message, "Permission denied"):
+		why = "may not be bound by this user; choose a port from 1024 up, or run with CAP_NET_BIND_SERVICE"
 	}
+	return fmt.Sprintf("%s %s; tried again at least every %s (%s)", address, why, lastRetry, message)
 }
 
 // reach opens and closes a connection.

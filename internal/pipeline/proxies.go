@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
@@ -48,7 +49,7 @@ func (r *Reporter) addGroup(sum belief, group string, names []xdsserve.Name) bel
 	sum.Total += standing.Total
 	for _, refusal := range standing.Refusals {
 		sum.Refused = append(sum.Refused, verdict.Refusal{
-			Proxy: refusal.Proxy, Resource: verdict.Resource{Type: ShortType(refusal.Type), Name: refusal.Name.Name}, Message: refusal.Message,
+			Proxy: refusal.Proxy, Resource: verdict.Resource{Type: ShortType(refusal.Type), Name: refusal.Name.Name}, Message: strings.TrimSpace(refusal.Message),
 		})
 	}
 	return sum
@@ -65,8 +66,7 @@ func (r *Reporter) gatewayIDs() []string {
 func (r *Reporter) publishSteps(resources []scoped, p belief) []verdict.Step {
 	var steps []verdict.Step
 	for _, refusal := range p.Refused {
-		steps = append(steps, verdict.RefusedByProxy.Step(verdict.Publish, verdict.WasRejected,
-			fmt.Sprintf("proxy of %s refused %s %s: %s", refusal.Proxy, refusal.Resource.Type, refusal.Resource.Name, refusal.Message)))
+		steps = append(steps, refusedStep(refusal))
 	}
 	for _, s := range resources {
 		if note, ok := r.board.note(s); ok {
@@ -85,6 +85,15 @@ func (r *Reporter) publishSteps(resources []scoped, p belief) []verdict.Step {
 	default:
 		return steps
 	}
+}
+
+// refusedStep explains one refusal in words of ours where we have them.
+func refusedStep(r verdict.Refusal) verdict.Step {
+	if cannotBind(r.Message) {
+		return verdict.PortUnavailable.Step(verdict.Publish, verdict.WasRejected, unbound("listener "+r.Resource.Name, r.Message))
+	}
+	return verdict.RefusedByProxy.Step(verdict.Publish, verdict.WasRejected,
+		fmt.Sprintf("proxy %s refused %s %s and keeps the previous one: %s", r.Proxy, r.Resource.Type, r.Resource.Name, r.Message))
 }
 
 // in says how long a change took. A proxy that came back later acknowledged

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"sync"
 	"time"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -30,6 +31,7 @@ type Reporter struct {
 	now        func() time.Time
 
 	transitions *status.Transitions
+	counting    sync.Mutex // of CountObjects
 }
 
 // Identity is what a running instance says of itself.
@@ -78,7 +80,11 @@ func (r *Reporter) Verdicts(kind string) []verdict.Verdict {
 // keys are all objects that any stage knows, in order.
 func (r *Reporter) keys(at *published, kind string) []store.Key {
 	seen := map[store.Key]bool{}
+	only, one := snapshot.KindOf(kind)
 	for _, k := range snapshot.Kinds {
+		if one && k.Name != only.Name {
+			continue
+		}
 		for name := range at.observed.Prefix(k.Name, "") {
 			seen[store.Key{Collection: k.Name, Name: name}] = true
 		}

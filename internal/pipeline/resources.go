@@ -36,6 +36,9 @@ func names(resources []scoped) []verdict.Resource {
 	for _, r := range resources {
 		out = append(out, verdict.Resource{Type: ShortType(r.Type), Name: r.Name.Name})
 	}
+	slices.SortFunc(out, func(a, b verdict.Resource) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+	})
 	return slices.Compact(out)
 }
 

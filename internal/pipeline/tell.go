@@ -16,15 +16,12 @@ import (
 
 // tellLoaded shows what became of the first batch.
 func (l *Loop) tellLoaded() {
-	overview := l.reporter.Overview()
+	overview := l.reporter.assuming().Overview()
 	loaded := observe.Loaded{Files: l.board.fileCount(), ByState: overview.Objects}
 	for _, n := range overview.Objects {
 		loaded.Objects += n
 	}
 	for _, a := range overview.Attention {
-		if a.State == verdict.Pending {
-			continue // no proxy can have answered yet
-		}
 		loaded.Problems = append(loaded.Problems, observe.Problem{
 			Kind: a.Kind, Name: a.Name, State: string(a.State), Field: a.Field, Message: a.Message, Where: a.Where, Serves: a.Serves,
 		})
@@ -141,11 +138,24 @@ func (l *Loop) event(c change, b belief, now time.Time) observe.LiveEvent {
 			e.Message = explain(finding.Steps[0])
 		}
 	}
+	if e.Message == "" && c.what == wasChanged {
+		e.Message = l.shortfall(c.key, now)
+	}
 	if len(b.Refused) > 0 {
 		e.What = observe.Warned
 		e.Message = fmt.Sprintf("refused by %d of %d proxies, which keep the previous configuration: %s", b.Total-b.Acknowledged, b.Total, b.Refused[0].Message)
 	}
 	return e
+}
+
+// shortfall says what of a changed object does not serve.
+func (l *Loop) shortfall(key store.Key, now time.Time) string {
+	v := l.reporter.join(l.board.current.Load(), key).verdict(now)
+	step, ok := worst(v.Steps)
+	if v.State != verdict.Partial || !ok {
+		return ""
+	}
+	return "partial: " + explain(step)
 }
 
 // rejectedFor says how long an object was rejected.

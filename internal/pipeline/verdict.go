@@ -24,7 +24,7 @@ type join struct {
 	compiled  bool
 	rejection *acceptance.Rejection
 	refused   []snapshot.Finding // why the source refused the document of the object
-	duplicate *snapshot.Finding  // a document beside the one that counts
+	others    []snapshot.Finding // what it says of documents beside the one that counts
 	faults    []derive.Fault
 }
 
@@ -34,10 +34,7 @@ func (r *Reporter) join(at *published, key store.Key) join {
 	if rejection, ok := at.rejected[key]; ok {
 		j.rejection = &rejection
 	}
-	j.refused = r.board.refusals(key)
-	if duplicate, ok := r.board.duplicate(key); ok {
-		j.duplicate = &duplicate
-	}
+	j.refused, j.others = r.board.refusals(key)
 	j.faults = at.faults[key]
 	return j
 }
@@ -78,7 +75,7 @@ func (j join) state(steps []verdict.Step, resources []scoped, proxies belief) ve
 		return verdict.Rejected
 	case !j.finding.Serves:
 		return verdict.Excluded
-	case len(proxies.Refused) > 0 && proxies.Acknowledged == 0:
+	case refusedAll(resources, proxies.Refused):
 		return verdict.Rejected
 	case len(proxies.Refused) > 0 || slices.ContainsFunc(steps, partial):
 		return verdict.Partial
@@ -89,6 +86,15 @@ func (j join) state(steps []verdict.Step, resources []scoped, proxies belief) ve
 	}
 }
 
+// refusedAll tells that nothing of an object was taken in its present form.
+func refusedAll(resources []scoped, refusals []verdict.Refusal) bool {
+	refused := map[verdict.Resource]bool{}
+	for _, r := range refusals {
+		refused[r.Resource] = true
+	}
+	return len(refused) > 0 && len(refused) >= len(names(resources))
+}
+
 func partial(s verdict.Step) bool {
 	return s.Outcome == verdict.WasExcluded || s.Outcome == verdict.WasRejected
 }
@@ -96,9 +102,9 @@ func partial(s verdict.Step) bool {
 func (j join) steps(now time.Time, resources []scoped, proxies belief) []verdict.Step {
 	steps := []verdict.Step{j.watched()}
 	steps = append(steps, j.acceptSteps(now)...)
-	if j.duplicate != nil {
-		step := j.duplicate.Step
-		step.Outcome, step.Message = verdict.Warning, place(j.duplicate.Origin)+": "+step.Message
+	for _, f := range j.others {
+		step := f.Step
+		step.Outcome, step.Message = verdict.Warning, place(f.Origin)+": "+step.Message
 		steps = append(steps, step)
 	}
 	for _, f := range j.faults {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"sync"
 
 	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
@@ -16,10 +15,10 @@ import (
 // Target serves xDS on one socket. Its Server is what changes are published to.
 type Target struct {
 	*xdsserve.Server
-	queue *queue
-	path  string
-	grpc  *grpc.Server
-	done  sync.WaitGroup
+	queue    *queue
+	path     string
+	grpc     *grpc.Server
+	listener net.Listener
 }
 
 // New returns a Target that is not listening yet; o.Observe is its own.
@@ -32,7 +31,7 @@ func New(socket string, o xdsserve.Options) *Target {
 // maxReceiveBytes admits a reconnecting proxy that lists 40,000 resources.
 const maxReceiveBytes = 64 << 20
 
-// Start listens on the socket, which only this user may open, and serves until Stop.
+// Start listens on the socket, which only this user may open.
 func (t *Target) Start(ctx context.Context) error {
 	if err := os.Remove(t.path); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("xds socket %s: %w", t.path, err)
@@ -46,17 +45,21 @@ func (t *Target) Start(ctx context.Context) error {
 	}
 	t.grpc = grpc.NewServer(xdsserve.ServerOptions(maxReceiveBytes)...)
 	discovery_v3.RegisterAggregatedDiscoveryServiceServer(t.grpc, t.Server)
-	t.done.Go(func() { _ = t.grpc.Serve(listener) })
+	t.listener = listener
 	return nil
+}
+
+// Run serves until Stop, or until ctx ends.
+func (t *Target) Run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, t.grpc.Stop)
+	defer stop()
+	return t.grpc.Serve(t.listener)
 }
 
 // Stop ends all streams and removes the socket.
 func (t *Target) Stop(context.Context) error {
 	t.Close()
-	if t.grpc != nil {
-		t.grpc.Stop()
-	}
-	t.done.Wait()
+	t.grpc.Stop()
 	return nil
 }
 
