@@ -46,7 +46,8 @@ func readPathEdit(field string, spec *gateway_v1.HTTPPathModifier) (*model.PathE
 
 // land settles the port of a redirect that is served by a listener: without one
 // it is the well-known port of the scheme, or without a scheme the listener's;
-// and a port that the scheme implies is left out of the Location.
+// and a port that the scheme implies is left out of the Location, which then names
+// the scheme, so that the port of the request is left out too.
 func land(r model.Redirect, protocol model.Protocol, listener uint16) model.Redirect {
 	scheme := r.Scheme
 	if scheme == "" {
@@ -59,7 +60,7 @@ func land(r model.Redirect, protocol model.Protocol, listener uint16) model.Redi
 		r.Port = listener
 	}
 	if r.Port == wellKnownPorts[scheme] {
-		r.Port = 0
+		r.Scheme, r.Port = scheme, 0
 	}
 	return r
 }

@@ -42,6 +42,9 @@ func (r *Reporter) status(at *published, key store.Key, facts status.Facts) (ver
 	finding, _ := r.graph.Compiled.Findings.Lookup(at.state, key)
 	if rejection, ok := at.rejected[key]; ok {
 		finding, _ = rejection.Evidence.(compile.Finding)
+		if finding.Status != nil {
+			finding.Status = new(status.Refused(*finding.Status, explain(rejection.Steps[0]), kept(rejection.Retained)))
+		}
 	}
 	if finding.Status == nil {
 		return verdict.Status{}, false

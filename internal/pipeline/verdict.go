@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
@@ -183,5 +184,24 @@ func (j join) compileSteps() []verdict.Step {
 	if len(j.finding.Steps) == 0 {
 		return []verdict.Step{verdict.Compiled.Step(verdict.Compile, verdict.OK, "contributes to the configuration")}
 	}
-	return j.finding.Steps
+	steps := slices.Clone(j.finding.Steps)
+	for i, s := range steps {
+		if s.Outcome != verdict.OK {
+			steps[i].Message += j.notMissing(s.Related)
+		}
+	}
+	return steps
+}
+
+// notMissing says which of the objects that a step calls missing do exist, and are
+// rejected: they are missing from what is accepted only.
+func (j join) notMissing(related []verdict.Ref) string {
+	var out strings.Builder
+	for _, ref := range related {
+		refused, _ := j.reporter.board.refusals(ref)
+		if _, rejected := j.at.rejected[ref]; rejected || len(refused) > 0 {
+			fmt.Fprintf(&out, " (%s %s is rejected: ask why of it)", ref.Collection, ref.Name)
+		}
+	}
+	return out.String()
 }

@@ -145,3 +145,22 @@ func TestSecretsAreRedacted(t *testing.T) {
 		t.Errorf("got %q, observed %q", got.Data["tls.key"], secret.Data["tls.key"])
 	}
 }
+
+func TestRefusedRevisionIsNotAccepted(t *testing.T) {
+	s := verdict.Status{Parents: []verdict.ParentStatus{
+		{Conditions: []meta_v1.Condition{condition("Accepted", meta_v1.ConditionTrue), condition("ResolvedRefs", meta_v1.ConditionTrue)}},
+		{Conditions: []meta_v1.Condition{{Type: "Accepted", Status: meta_v1.ConditionFalse, Reason: "NotAllowedByListeners", Message: "no"}}},
+	}}
+
+	got := status.Refused(s, "too large", "nothing of it serves")
+
+	want := []meta_v1.Condition{
+		{Type: "Accepted", Status: meta_v1.ConditionFalse, Reason: "UnsupportedValue", Message: "too large; nothing of it serves"},
+		condition("ResolvedRefs", meta_v1.ConditionTrue),
+		{Type: "Accepted", Status: meta_v1.ConditionFalse, Reason: "NotAllowedByListeners", Message: "no; nothing of it serves"},
+	}
+	have := append(got.Parents[0].Conditions, got.Parents[1].Conditions...)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+}
