@@ -246,14 +246,18 @@ func (b *board) factsOf(g model.GatewayID) status.Facts {
 func (b *board) unprove(g model.GatewayID, listeners []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	known := maps.Clone(b.facts[g].Listeners)
+	facts, known := b.facts[g]
+	if !known {
+		return
+	}
+	left := maps.Clone(facts.Listeners)
 	if listeners == nil {
-		known = nil
+		clear(left)
 	}
 	for _, key := range listeners {
-		delete(known, key)
+		delete(left, key)
 	}
-	b.facts[g] = status.Facts{Listeners: known, Addresses: b.facts[g].Addresses}
+	b.facts[g] = status.Facts{Listeners: left, Addresses: facts.Addresses}
 }
 
 func (b *board) setFacts(g model.GatewayID, f status.Facts) {

@@ -14,11 +14,11 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
-	"github.com/gatehouse-proxy/gatehouse/internal/publish/xds"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/pkg/coalesce"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
 // Infrastructure runs proxies.
@@ -30,10 +30,20 @@ type Infrastructure interface {
 	ConfigDump(context.Context, model.GatewayID) ([]byte, error)
 }
 
+// Target is where resources are published to, and what answers come from.
+type Target interface {
+	Proxies
+	Publish(xdsserve.Update) (seq uint64)
+	Retry(...xdsserve.Scoped)
+	// Events is signalled when Take has something to return.
+	Events() <-chan struct{}
+	Take() []xdsserve.Event
+}
+
 // Options are the parts that a loop joins.
 type Options struct {
 	Graph      *Graph
-	Target     *xds.Target
+	Target     Target
 	Proxies    Infrastructure
 	Live       observe.Live
 	Metrics    *observe.Metrics
@@ -46,6 +56,8 @@ type Options struct {
 	// Quiet and MaxDelay bound how long changes wait for more; endpoints do not wait.
 	Quiet, MaxDelay time.Duration
 	Now             func() time.Time
+	// Reach opens and closes a connection to a listener; nil dials it.
+	Reach func(context.Context, netip.AddrPort) error
 }
 
 // Loop joins the stages. Its state is owned by the goroutine that calls Run.
@@ -81,6 +93,9 @@ func New(o Options) *Loop {
 		window:   coalesce.New(o.Quiet, o.MaxDelay),
 		rejected: map[store.Key]acceptance.Rejection{}, pending: map[store.Key]time.Time{},
 		probing: map[model.GatewayID]*probe{}, kept: map[string]scoped{},
+	}
+	if l.Reach == nil {
+		l.Reach = reach
 	}
 	l.rules = o.Graph.Rules()
 	l.reporter = &Reporter{

@@ -157,7 +157,7 @@ func (l *Loop) programmed(ctx context.Context, gateway model.GatewayID, t target
 	case have.Warming > 0:
 		return pendingListener(fmt.Sprintf("%d listeners of the proxy are warming", have.Warming))
 	}
-	if err := reach(ctx, t.address); err != nil {
+	if err := l.Reach(ctx, t.address); err != nil {
 		return pendingListener(fmt.Sprintf("acknowledged, but no connection: %v", err))
 	}
 	return status.Programmed{Done: true}
