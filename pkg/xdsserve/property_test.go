@@ -357,15 +357,19 @@ func (w *world) checkBounds() {
 func TestProxyConverges(t *testing.T) {
 	for name, bad := range map[string]bool{"all good": false, "some refused": true} {
 		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				w := newWorld(t, bad)
-				for range rapid.IntRange(1, 60).Draw(t, "acts") {
-					w.act()
-				}
-				w.publish(drawState(t))
-				w.rest()
-				w.check()
-			})
+			for range 10 { // rapid's default is 100 histories
+				rapid.Check(t, func(t *rapid.T) { converge(t, bad) })
+			}
 		})
 	}
+}
+
+func converge(t *rapid.T, bad bool) {
+	w := newWorld(t, bad)
+	for range rapid.IntRange(1, 60).Draw(t, "acts") {
+		w.act()
+	}
+	w.publish(drawState(t))
+	w.rest()
+	w.check()
 }

@@ -28,7 +28,9 @@ type Resource struct {
 	// Version is the hash of Body; equal versions are never sent twice to a proxy.
 	Version string
 	// Uses are the resources that must be there first: a listener's routes and
-	// secrets, a route table's clusters, a cluster's endpoints.
+	// secrets, a route table's clusters, a cluster's endpoints (which follow it
+	// whenever it is sent). What something published uses has to be published:
+	// a proxy is not settled before it has that, too.
 	Uses []Name
 	// SlowToWarm marks a cluster whose readiness depends on something outside
 	// (DNS, health checks): what uses it waits for it, at most Options.WarmTimeout.

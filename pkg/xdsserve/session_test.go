@@ -19,7 +19,8 @@ type desk struct {
 	now     time.Time
 	opts    Options
 	out     []*discovery_v3.DeltaDiscoveryResponse // unanswered
-	lines   []string                               // what went out since the last call of sent
+	staged  []key
+	lines   []string // what went out since the last call of sent
 }
 
 func newDesk(t *testing.T) *desk {
@@ -53,13 +54,17 @@ func nameOf(name string) Name {
 }
 
 func (d *desk) publish(rs ...Resource) {
+	d.stage(rs...)
+	d.step(nil)
+}
+
+// stage publishes without a step: the session sees it together with what comes next.
+func (d *desk) stage(rs ...Resource) {
 	d.catalog.seq++
-	var changed []key
 	for _, r := range rs {
 		k, _ := d.catalog.set(r, d.now)
-		changed = append(changed, k)
+		d.staged = append(d.staged, k)
 	}
-	d.step(changed)
 }
 
 func (d *desk) withdraw(names ...string) {
@@ -87,9 +92,10 @@ func (d *desk) ask(k kind, names []string, kept ...string) {
 func (d *desk) step(changed []key, reqs ...*discovery_v3.DeltaDiscoveryRequest) {
 	s := d.session
 	s.begin(d.now)
-	for _, k := range changed {
+	for _, k := range append(d.staged, changed...) {
 		s.changed(k)
 	}
+	d.staged = nil
 	for _, r := range reqs {
 		if err := s.receive(r); err != nil {
 			d.t.Fatal(err)

@@ -155,11 +155,12 @@ func TestStaleNonces(t *testing.T) {
 
 func TestUnsubscribed(t *testing.T) {
 	h := newHall(t, xdsserve.Options{})
-	h.Publish(set(fake(xdsserve.Secret, "s", "1"), fake(xdsserve.Secret, "u", "1")))
+	h.Publish(set(fake(xdsserve.Secret, "s", "1"), fake(xdsserve.Secret, "u", "1"), fake(xdsserve.Routes, "t", "1")))
 	p := h.join("p", xdsserve.Secret, "s", "u")
 	p.ack(p.expect(xdsserve.Secret, "s", "u"))
 	p.unsubscribe(xdsserve.Secret, "s")
-	h.log.until(func([]xdsserve.Event) bool { return len(h.Versions(group, "p")) == 1 })
+	p.subscribe(xdsserve.Routes, "t")
+	p.expect(xdsserve.Routes, "t") // requests are taken in order
 	h.Publish(set(fake(xdsserve.Secret, "s", "2"), fake(xdsserve.Secret, "u", "2")))
 	p.ack(p.expect(xdsserve.Secret, "u"))
 	p.subscribe(xdsserve.Secret, "s")

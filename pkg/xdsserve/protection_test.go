@@ -1,0 +1,103 @@
+package xdsserve
+
+import (
+	"testing"
+	"time"
+)
+
+// A table that moved in a response that was refused as a whole may have moved or
+// not: what that version uses stays, even if its successor is refused, until the
+// proxy takes a version.
+func TestDoubtProtectsWhatItUses(t *testing.T) {
+	d := settled(t)
+	d.publish(thing("c2", "1"), thing("t2", "1", "c1"), thing("l2", "1", "t2"))
+	d.ask(tables, []string{"t2"})
+	d.ackAll()
+	d.publish(thing("t1", "2", "c2"), thing("t2", "bad", "c1"))
+	d.lines = nil
+	d.stage(thing("t1", "3", "c1"))
+	d.answer("t1", "something is bad")
+	d.answer("t1", "3 is bad, too")
+	d.withdraw("c2")
+	d.pass(time.Hour)
+	d.sent("t1@3", "t2@bad")
+	d.publish(thing("t1", "4", "c1"))
+	d.answer("t1", "")
+	d.pass(time.Hour)
+	d.sent("t1@4", "-c2")
+}
+
+// On a new stream nothing leaves until the proxy has said which tables it kept.
+func TestNothingLeavesBeforeTheProxyHasSaidAll(t *testing.T) {
+	d := settled(t)
+	d.connect(d.session.remember())
+	d.lines = nil
+	d.publish(thing("c2", "1"), thing("t1", "2", "c2"))
+	d.withdraw("c1", "e1")
+	d.ask(clusters, nil, "c1@1")
+	d.pass(time.Second)
+	d.ask(endpoints, []string{"e1"}, "e1@1")
+	d.pass(time.Second)
+	d.ask(listeners, nil, "l1@1")
+	d.pass(time.Second)
+	d.sent("c2@1")
+	d.ask(tables, []string{"t1"}, "t1@1")
+	d.ackAll()
+	d.pass(time.Second)
+	d.sent("t1@2", "-c1")
+}
+
+// A proxy that never says it is not waited for longer than the introduction.
+func TestIntroductionEnds(t *testing.T) {
+	d := settled(t)
+	d.connect(d.session.remember())
+	d.lines = nil
+	d.withdraw("l1", "t1", "c1", "e1")
+	d.ask(clusters, nil, "c1@1")
+	d.pass(introduction - time.Second)
+	d.sent()
+	d.pass(time.Second)
+	d.sent("-c1")
+}
+
+// What a restarted server does not know the uses of could use everything: until
+// it is replaced, no cluster leaves, and neither if its replacement is refused.
+func TestUnknownVersionsProtectEverything(t *testing.T) {
+	d := newDesk(t)
+	d.publish(thing("c2", "1"), thing("t1", "bad", "c2"), thing("l1", "1", "t1"))
+	d.ask(clusters, nil, "c1@1", "c2@1")
+	d.ask(listeners, nil, "l1@1")
+	d.ask(tables, []string{"t1"}, "t1@old")
+	d.answer("t1", "no")
+	d.pass(time.Hour)
+	d.sent("t1@bad")
+	d.publish(thing("t1", "good", "c2"))
+	d.answer("t1", "")
+	d.pass(time.Second)
+	d.sent("t1@good", "-c1")
+}
+
+// A name that is asked for while an older version is on its way is answered with
+// the newest.
+func TestAskedForWhileAnOlderVersionIsOnItsWay(t *testing.T) {
+	d := settled(t)
+	d.publish(thing("e1", "2"))
+	d.publish(thing("e1", "3"))
+	d.ask(endpoints, []string{"e1"})
+	d.sent("e1@2", "e1@3")
+}
+
+// A proxy that refuses what follows a cluster gets the endpoints that it had; one
+// that had none gets the word that there are none.
+func TestRefusedEndpointsDoNotStallTheirCluster(t *testing.T) {
+	d := settled(t)
+	d.publish(thing("e1", "bad"), thing("c2", "1", "e2"), thing("e2", "bad"))
+	d.ask(endpoints, []string{"e2"})
+	d.answer("e1", "one is bad")
+	d.answer("e1", "bad")
+	d.answer("e2", "bad")
+	d.ackAll()
+	d.lines = nil
+	d.publish(thing("c1", "2", "e1"), thing("c2", "2", "e2"))
+	d.sent("c1@2 c2@2", "-e2", "e1@1")
+}
