@@ -103,17 +103,6 @@ func TestForeignWords(t *testing.T) {
 	})
 }
 
-// TestFileNames finds what a test or a program left in the tree: such names break
-// tools that read it.
-func TestFileNames(t *testing.T) {
-	usual := regexp.MustCompile(`^[\w.@+-]+(/[\w.@+-]+)*$`)
-	texts(t, func(path, text string) {
-		if !usual.MatchString(path) || text == "" {
-			t.Errorf("%q has an unusual name or is empty: who wrote it?", path)
-		}
-	})
-}
-
 // TestNoOutdatedIdioms runs the toolchain's own modernizers.
 func TestNoOutdatedIdioms(t *testing.T) {
 	// It fails with the difference on its output when there is one.
