@@ -1,6 +1,7 @@
 package acceptance_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -96,10 +97,7 @@ func (s *session) round(edits ...store.Edit) acceptance.Decision {
 }
 
 func (s *session) serving() map[string]string {
-	out := map[string]string{}
-	for key, value := range derive.Items(s.in.Accepted, s.out) {
-		out[key] = value
-	}
+	out := maps.Collect(derive.Items(s.in.Accepted, s.out))
 	return out
 }
 

@@ -100,5 +100,6 @@ func (l *Loop) acknowledged(e xdsserve.Event) {
 		for _, name := range e.Names {
 			l.retries.acknowledged(scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}})
 		}
+	default: // nothing waits for the others
 	}
 }

@@ -183,7 +183,7 @@ func TestRemovedGatewayLeavesNothingBehind(t *testing.T) {
 // refusal is a finding about the document of a route in a file.
 func refusal(path, content string) snapshot.Finding {
 	return snapshot.Finding{
-		Origin: snapshot.Origin{File: path, Document: 1, Line: 3}, Object: store.Key{Collection: "HTTPRoute", Name: "shop/x"},
+		File: path, Document: 1, Line: 3, Object: store.Key{Collection: "HTTPRoute", Name: "shop/x"},
 		Step: verdict.UnsupportedValue.Step(verdict.Accept, verdict.WasRejected, "bad in "+path), Content: content,
 	}
 }

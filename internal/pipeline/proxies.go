@@ -22,7 +22,7 @@ type belief struct {
 
 // belief joins the ledger over all groups that the resources are for.
 func (r *Reporter) belief(resources []scoped) belief {
-	out := belief{Proxies: verdict.Proxies{Refused: []verdict.Refusal{}}}
+	out := belief{Refused: []verdict.Refusal{}}
 	groups := map[string][]xdsserve.Name{}
 	for _, s := range resources {
 		groups[s.Group] = append(groups[s.Group], s.Name)

@@ -106,6 +106,7 @@ func (p *proxies) say(kind xdsserve.EventKind, group string, change func(*xdsser
 		p.connected[group] = true
 	case xdsserve.Disconnected:
 		delete(p.connected, group)
+	default: // the proxy stays
 	}
 	p.events = append(p.events, e)
 	p.mu.Unlock()
@@ -179,6 +180,7 @@ type world struct {
 // inWorld runs a test in a bubble of time with a loop that serves one Gateway
 // with one route to one Service.
 func inWorld(t *testing.T, test func(w world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &proxies{connected: map[string]bool{}, published: map[scoped]xdsserve.Resource{}, signal: make(chan struct{}, 1)}
 		w := world{T: t, proxies: p, screen: &screen{}}
@@ -249,7 +251,7 @@ func edit(kind string, o snapshot.Object) store.Edit {
 }
 
 func gone(kind, name string) store.Edit {
-	return store.Edit{Key: store.Key{Collection: kind, Name: name}}
+	return store.Edit{Collection: kind, Name: name}
 }
 
 func named(name string) meta_v1.ObjectMeta {
@@ -257,7 +259,7 @@ func named(name string) meta_v1.ObjectMeta {
 }
 
 func class() *gateway_v1.GatewayClass {
-	return &gateway_v1.GatewayClass{ObjectMeta: meta_v1.ObjectMeta{Name: "gatehouse"}, Spec: gateway_v1.GatewayClassSpec{ControllerName: controller}}
+	return &gateway_v1.GatewayClass{Name: "gatehouse", Spec: gateway_v1.GatewayClassSpec{ControllerName: controller}}
 }
 
 func edge(name string, port int32) *gateway_v1.Gateway {
@@ -277,7 +279,7 @@ func route(name, backend string) *gateway_v1.HTTPRoute {
 		CommonRouteSpec: gateway_v1.CommonRouteSpec{ParentRefs: []gateway_v1.ParentReference{{Name: "edge"}}},
 		Rules: []gateway_v1.HTTPRouteRule{{
 			Matches:     []gateway_v1.HTTPRouteMatch{{Path: &gateway_v1.HTTPPathMatch{Type: new(gateway_v1.PathMatchPathPrefix), Value: new("/")}}},
-			BackendRefs: []gateway_v1.HTTPBackendRef{{BackendRef: gateway_v1.BackendRef{BackendObjectReference: gateway_v1.BackendObjectReference{Name: gateway_v1.ObjectName(backend), Port: new(gateway_v1.PortNumber(80))}}}},
+			BackendRefs: []gateway_v1.HTTPBackendRef{{Name: gateway_v1.ObjectName(backend), Port: new(gateway_v1.PortNumber(80))}},
 		}},
 	}}
 }

@@ -27,13 +27,13 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Component, e
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Panic is a panic of a component's function.
-type Panic struct {
+// PanicError is a panic of a component's function.
+type PanicError struct {
 	Value any
 	Stack []byte
 }
 
-func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.Stack) }
+func (p *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.Stack) }
 
 // guard calls f, if there is one, and turns a panic into an error.
 func guard(ctx context.Context, f func(context.Context) error) (err error) {
@@ -42,7 +42,7 @@ func guard(ctx context.Context, f func(context.Context) error) (err error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			err = &Panic{Value: v, Stack: debug.Stack()}
+			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
 	return f(ctx)

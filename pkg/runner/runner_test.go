@@ -119,7 +119,7 @@ func TestPanicsAreErrorsOfTheirOwner(t *testing.T) {
 				defer cancel()
 				err := Run(ctx, Options{}, c)
 				failed, _ := errors.AsType[*Error](err)
-				panicked, ok := errors.AsType[*Panic](err)
+				panicked, ok := errors.AsType[*PanicError](err)
 				if !ok || failed.Phase != phase || panicked.Value != "boom" || !strings.Contains(string(panicked.Stack), "runner_test.go") {
 					t.Errorf("error %v", err)
 				}

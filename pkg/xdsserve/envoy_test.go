@@ -3,7 +3,6 @@ package xdsserve_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -99,17 +98,6 @@ func pipeClient(path string) *http.Client {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}
 	return &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 5 * time.Second}
-}
-
-// get asks the admin interface.
-func (e *envoy) get(path string) string {
-	e.t.Helper()
-	resp, err := e.admin.Get("http://admin" + path)
-	must(e.t, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(e.t, err)
-	return string(body)
 }
 
 // oneEnvoy is a rig with an Envoy that has what is published.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	status_v3 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
@@ -80,7 +80,7 @@ func (h *hall) join(id string, typ xdsserve.Type, names ...string) *proxy {
 	h.t.Helper()
 	p := h.connect()
 	p.send(&discovery_v3.DeltaDiscoveryRequest{
-		Node: &core_v3.Node{Id: id, Cluster: group}, TypeUrl: string(typ), ResourceNamesSubscribe: names,
+		Node: &envoy_core_v3.Node{Id: id, Cluster: group}, TypeUrl: string(typ), ResourceNamesSubscribe: names,
 	})
 	return p
 }

@@ -77,7 +77,7 @@ func (r *record) possible() []*item {
 	}
 	items = slices.DeleteFunc(items, func(it *item) bool { return it.foreign })
 	for i, it := range items {
-		items[i] = &item{Resource: Resource{Name: it.Name, Group: it.Group, Version: it.Version}, key: it.key, uses: it.uses, seq: it.seq}
+		items[i] = &item{Name: it.Name, Group: it.Group, Version: it.Version, key: it.key, uses: it.uses, seq: it.seq}
 	}
 	return items
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	envoy_cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
@@ -76,9 +76,9 @@ func sentOf(r *rig, name string) int {
 
 // One bad cluster, refused by meaning or by form, among good ones.
 func TestOneBadCluster(t *testing.T) {
-	for name, spoil := range map[string]func(*cluster_v3.Cluster){
-		"by meaning": func(c *cluster_v3.Cluster) { c.LbPolicy = cluster_v3.Cluster_CLUSTER_PROVIDED },
-		"by form":    func(c *cluster_v3.Cluster) { c.ConnectTimeout = durationpb.New(-time.Second) },
+	for name, spoil := range map[string]func(*envoy_cluster_v3.Cluster){
+		"by meaning": func(c *envoy_cluster_v3.Cluster) { c.LbPolicy = envoy_cluster_v3.Cluster_CLUSTER_PROVIDED },
+		"by form":    func(c *envoy_cluster_v3.Cluster) { c.ConnectTimeout = durationpb.New(-time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, port := backend(t, "a"), freePort(t)

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	endpoint_v3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	envoy_cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_endpoint_v3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	envoy_listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	router_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	hcm_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/proto"
@@ -41,10 +41,10 @@ func names(typ xdsserve.Type, names ...string) []xdsserve.Name {
 	return all
 }
 
-func ads() *core_v3.ConfigSource {
-	return &core_v3.ConfigSource{
-		ResourceApiVersion:    core_v3.ApiVersion_V3,
-		ConfigSourceSpecifier: &core_v3.ConfigSource_Ads{Ads: &core_v3.AggregatedConfigSource{}},
+func ads() *envoy_core_v3.ConfigSource {
+	return &envoy_core_v3.ConfigSource{
+		ResourceApiVersion:    envoy_core_v3.ApiVersion_V3,
+		ConfigSourceSpecifier: &envoy_core_v3.ConfigSource_Ads{Ads: &envoy_core_v3.AggregatedConfigSource{}},
 	}
 }
 
@@ -55,11 +55,11 @@ func anyOf(t testing.TB, m proto.Message) *anypb.Any {
 	return a
 }
 
-func edsCluster(name string) *cluster_v3.Cluster {
-	return &cluster_v3.Cluster{
+func edsCluster(name string) *envoy_cluster_v3.Cluster {
+	return &envoy_cluster_v3.Cluster{
 		Name:                 name,
-		ClusterDiscoveryType: &cluster_v3.Cluster_Type{Type: cluster_v3.Cluster_EDS},
-		EdsClusterConfig:     &cluster_v3.Cluster_EdsClusterConfig{EdsConfig: ads()},
+		ClusterDiscoveryType: &envoy_cluster_v3.Cluster_Type{Type: envoy_cluster_v3.Cluster_EDS},
+		EdsClusterConfig:     &envoy_cluster_v3.Cluster_EdsClusterConfig{EdsConfig: ads()},
 		ConnectTimeout:       durationpb.New(time.Second),
 	}
 }
@@ -73,36 +73,36 @@ func cluster(t testing.TB, name string, port int) []xdsserve.Resource {
 	}
 }
 
-func loopback(port int) *core_v3.Address {
-	return &core_v3.Address{Address: &core_v3.Address_SocketAddress{SocketAddress: &core_v3.SocketAddress{
-		Address: "127.0.0.1", PortSpecifier: &core_v3.SocketAddress_PortValue{PortValue: uint32(port)},
+func loopback(port int) *envoy_core_v3.Address {
+	return &envoy_core_v3.Address{Address: &envoy_core_v3.Address_SocketAddress{SocketAddress: &envoy_core_v3.SocketAddress{
+		Address: "127.0.0.1", PortSpecifier: &envoy_core_v3.SocketAddress_PortValue{PortValue: uint32(port)},
 	}}}
 }
 
-func assignment(name string, at ...*core_v3.Address) *endpoint_v3.ClusterLoadAssignment {
-	lb := &endpoint_v3.LocalityLbEndpoints{}
+func assignment(name string, at ...*envoy_core_v3.Address) *envoy_endpoint_v3.ClusterLoadAssignment {
+	lb := &envoy_endpoint_v3.LocalityLbEndpoints{}
 	for _, a := range at {
-		lb.LbEndpoints = append(lb.LbEndpoints, &endpoint_v3.LbEndpoint{
-			HostIdentifier: &endpoint_v3.LbEndpoint_Endpoint{Endpoint: &endpoint_v3.Endpoint{Address: a}},
+		lb.LbEndpoints = append(lb.LbEndpoints, &envoy_endpoint_v3.LbEndpoint{
+			HostIdentifier: &envoy_endpoint_v3.LbEndpoint_Endpoint{Endpoint: &envoy_endpoint_v3.Endpoint{Address: a}},
 		})
 	}
-	return &endpoint_v3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpoint_v3.LocalityLbEndpoints{lb}}
+	return &envoy_endpoint_v3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*envoy_endpoint_v3.LocalityLbEndpoints{lb}}
 }
 
 func eds(t testing.TB, name string, ports ...int) xdsserve.Resource {
 	t.Helper()
-	var at []*core_v3.Address
+	var at []*envoy_core_v3.Address
 	for _, p := range ports {
 		at = append(at, loopback(p))
 	}
 	return resource(t, xdsserve.Endpoints, name, assignment(name, at...))
 }
 
-func prefixRoute(prefix, cluster string) *route_v3.Route {
-	return &route_v3.Route{
-		Match: &route_v3.RouteMatch{PathSpecifier: &route_v3.RouteMatch_Prefix{Prefix: prefix}},
-		Action: &route_v3.Route_Route{Route: &route_v3.RouteAction{
-			ClusterSpecifier: &route_v3.RouteAction_Cluster{Cluster: cluster},
+func prefixRoute(prefix, cluster string) *envoy_route_v3.Route {
+	return &envoy_route_v3.Route{
+		Match: &envoy_route_v3.RouteMatch{PathSpecifier: &envoy_route_v3.RouteMatch_Prefix{Prefix: prefix}},
+		Action: &envoy_route_v3.Route_Route{Route: &envoy_route_v3.RouteAction{
+			ClusterSpecifier: &envoy_route_v3.RouteAction_Cluster{Cluster: cluster},
 		}},
 	}
 }
@@ -111,20 +111,20 @@ func prefixRoute(prefix, cluster string) *route_v3.Route {
 // others are reached under /<name>.
 func table(t testing.TB, name string, clusters ...string) xdsserve.Resource {
 	t.Helper()
-	vh := &route_v3.VirtualHost{Name: "all", Domains: []string{"*"}}
+	vh := &envoy_route_v3.VirtualHost{Name: "all", Domains: []string{"*"}}
 	for _, c := range clusters[1:] {
 		vh.Routes = append(vh.Routes, prefixRoute("/"+c, c))
 	}
 	vh.Routes = append(vh.Routes, prefixRoute("/", clusters[0]))
-	rc := &route_v3.RouteConfiguration{Name: name, VirtualHosts: []*route_v3.VirtualHost{vh}}
+	rc := &envoy_route_v3.RouteConfiguration{Name: name, VirtualHosts: []*envoy_route_v3.VirtualHost{vh}}
 	return resource(t, xdsserve.Routes, name, rc, names(xdsserve.Cluster, clusters...)...)
 }
 
 // badTable lists a domain twice, which Envoy refuses.
 func badTable(t testing.TB, name string, clusters ...string) xdsserve.Resource {
 	t.Helper()
-	rc := &route_v3.RouteConfiguration{Name: name, VirtualHosts: []*route_v3.VirtualHost{{
-		Name: "all", Domains: []string{"["}, Routes: []*route_v3.Route{prefixRoute("/", clusters[0])},
+	rc := &envoy_route_v3.RouteConfiguration{Name: name, VirtualHosts: []*envoy_route_v3.VirtualHost{{
+		Name: "all", Domains: []string{"["}, Routes: []*envoy_route_v3.Route{prefixRoute("/", clusters[0])},
 	}, {Name: "all", Domains: []string{"["}}}}
 	return resource(t, xdsserve.Routes, name, rc, names(xdsserve.Cluster, clusters...)...)
 }
@@ -143,13 +143,13 @@ func hcm(t testing.TB, table, stat string) *hcm_v3.HttpConnectionManager {
 	}
 }
 
-func listenerMessage(t testing.TB, name string, port int, table, stat string) *listener_v3.Listener {
+func listenerMessage(t testing.TB, name string, port int, table, stat string) *envoy_listener_v3.Listener {
 	t.Helper()
-	return &listener_v3.Listener{
+	return &envoy_listener_v3.Listener{
 		Name: name, Address: loopback(port),
-		FilterChains: []*listener_v3.FilterChain{{Name: "http", Filters: []*listener_v3.Filter{{
+		FilterChains: []*envoy_listener_v3.FilterChain{{Name: "http", Filters: []*envoy_listener_v3.Filter{{
 			Name:       "envoy.filters.network.http_connection_manager",
-			ConfigType: &listener_v3.Filter_TypedConfig{TypedConfig: anyOf(t, hcm(t, table, stat))},
+			ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: anyOf(t, hcm(t, table, stat))},
 		}}}},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -33,7 +33,7 @@ func TestStreamsEndWithAReason(t *testing.T) {
 	}{
 		"no node id": {&discovery_v3.DeltaDiscoveryRequest{TypeUrl: string(xdsserve.Cluster)}, codes.InvalidArgument, "node.id"},
 		"too many names": {&discovery_v3.DeltaDiscoveryRequest{
-			Node: &core_v3.Node{Id: "p"}, TypeUrl: string(xdsserve.Endpoints), ResourceNamesSubscribe: many("e", 11),
+			Node: &envoy_core_v3.Node{Id: "p"}, TypeUrl: string(xdsserve.Endpoints), ResourceNamesSubscribe: many("e", 11),
 		}, codes.ResourceExhausted, "10"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -101,7 +101,7 @@ func (s *session) keep(k key, version string) {
 	} else if it := s.memory.find(k, version); it != nil {
 		s.setHeld(r, it)
 	} else {
-		s.setHeld(r, &item{Resource: Resource{Name: k.Name(), Version: version}, key: k, foreign: true})
+		s.setHeld(r, &item{Name: k.Name(), Version: version, key: k, foreign: true})
 	}
 	s.reopen(r)
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	tls_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
@@ -41,8 +41,8 @@ func secret(t *testing.T, commonName string) xdsserve.Resource {
 	}})
 }
 
-func inline(block string, der []byte) *core_v3.DataSource {
-	return &core_v3.DataSource{Specifier: &core_v3.DataSource_InlineBytes{
+func inline(block string, der []byte) *envoy_core_v3.DataSource {
+	return &envoy_core_v3.DataSource{Specifier: &envoy_core_v3.DataSource_InlineBytes{
 		InlineBytes: pem.EncodeToMemory(&pem.Block{Type: block, Bytes: der}),
 	}}
 }
@@ -51,9 +51,9 @@ func inline(block string, der []byte) *core_v3.DataSource {
 func tlsListener(t *testing.T, name string, port int) xdsserve.Resource {
 	t.Helper()
 	l := listenerMessage(t, name, port, "t", "tls")
-	l.FilterChains[0].TransportSocket = &core_v3.TransportSocket{
+	l.FilterChains[0].TransportSocket = &envoy_core_v3.TransportSocket{
 		Name: "envoy.transport_sockets.tls",
-		ConfigType: &core_v3.TransportSocket_TypedConfig{TypedConfig: anyOf(t, &tls_v3.DownstreamTlsContext{
+		ConfigType: &envoy_core_v3.TransportSocket_TypedConfig{TypedConfig: anyOf(t, &tls_v3.DownstreamTlsContext{
 			CommonTlsContext: &tls_v3.CommonTlsContext{
 				TlsCertificateSdsSecretConfigs: []*tls_v3.SdsSecretConfig{{Name: "s", SdsConfig: ads()}},
 			},

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	cares_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/network/dns_resolver/cares/v3"
 	"golang.org/x/net/dns/dnsmessage"
 
@@ -94,21 +94,21 @@ func answer(query []byte) []byte {
 // dnsCluster is ready when the name server has answered.
 func dnsCluster(t *testing.T, name string, s *nameServer, port int) xdsserve.Resource {
 	t.Helper()
-	host := &core_v3.Address{Address: &core_v3.Address_SocketAddress{SocketAddress: &core_v3.SocketAddress{
-		Address: "backend.example", PortSpecifier: &core_v3.SocketAddress_PortValue{PortValue: uint32(port)},
+	host := &envoy_core_v3.Address{Address: &envoy_core_v3.Address_SocketAddress{SocketAddress: &envoy_core_v3.SocketAddress{
+		Address: "backend.example", PortSpecifier: &envoy_core_v3.SocketAddress_PortValue{PortValue: uint32(port)},
 	}}}
 	resolver := &cares_v3.CaresDnsResolverConfig{
-		Resolvers:                []*core_v3.Address{udp(s.conn.LocalAddr().(*net.UDPAddr).Port)},
-		DnsResolverOptions:       &core_v3.DnsResolverOptions{NoDefaultSearchDomain: true},
+		Resolvers:                []*envoy_core_v3.Address{udp(s.conn.LocalAddr().(*net.UDPAddr).Port)},
+		DnsResolverOptions:       &envoy_core_v3.DnsResolverOptions{NoDefaultSearchDomain: true},
 		UseResolversAsFallback:   false,
 		FilterUnroutableFamilies: false,
 	}
-	r := resource(t, xdsserve.Cluster, name, &cluster_v3.Cluster{
+	r := resource(t, xdsserve.Cluster, name, &envoy_cluster_v3.Cluster{
 		Name:                 name,
-		ClusterDiscoveryType: &cluster_v3.Cluster_Type{Type: cluster_v3.Cluster_STRICT_DNS},
-		DnsLookupFamily:      cluster_v3.Cluster_V4_ONLY,
+		ClusterDiscoveryType: &envoy_cluster_v3.Cluster_Type{Type: envoy_cluster_v3.Cluster_STRICT_DNS},
+		DnsLookupFamily:      envoy_cluster_v3.Cluster_V4_ONLY,
 		LoadAssignment:       assignment(name, host),
-		TypedDnsResolverConfig: &core_v3.TypedExtensionConfig{
+		TypedDnsResolverConfig: &envoy_core_v3.TypedExtensionConfig{
 			Name: "envoy.network.dns_resolver.cares", TypedConfig: anyOf(t, resolver),
 		},
 	})
@@ -116,9 +116,9 @@ func dnsCluster(t *testing.T, name string, s *nameServer, port int) xdsserve.Res
 	return r
 }
 
-func udp(port int) *core_v3.Address {
+func udp(port int) *envoy_core_v3.Address {
 	a := loopback(port)
-	a.GetSocketAddress().Protocol = core_v3.SocketAddress_UDP
+	a.GetSocketAddress().Protocol = envoy_core_v3.SocketAddress_UDP
 	return a
 }
 

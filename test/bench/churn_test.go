@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -68,5 +67,5 @@ func editsUnderLoad(tb testing.TB, edits, rate int) (sent int, faults []string) 
 
 func tail(i *rig.Instance) string {
 	out := i.Output()
-	return fmt.Sprintf("%s", out[max(0, len(out)-4000):])
+	return out[max(0, len(out)-4000):]
 }

@@ -27,7 +27,7 @@ func (x *intents) set(key string, want intent) { x.replace(key, want) }
 func (x *intents) begin(key string, next intent) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.valid[key] = append(x.valid[key][:len(x.valid[key]):len(x.valid[key])], next)
+	x.valid[key] = append(slices.Clip(x.valid[key]), next)
 }
 
 // replace allows the new intent only.

@@ -10,7 +10,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 )
 
-// ErrNotRunning: the Gateway has no Envoy at this moment.
+// ErrNotRunning says that the Gateway has no Envoy at this moment.
 var ErrNotRunning = errors.New("no Envoy is running")
 
 // ExitError is how an Envoy ended that nobody told to end.

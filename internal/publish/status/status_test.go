@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -159,7 +160,7 @@ func TestRefusedRevisionIsNotAccepted(t *testing.T) {
 		condition("ResolvedRefs", meta_v1.ConditionTrue),
 		{Type: "Accepted", Status: meta_v1.ConditionFalse, Reason: "NotAllowedByListeners", Message: "no; nothing of it serves"},
 	}
-	have := append(got.Parents[0].Conditions, got.Parents[1].Conditions...)
+	have := slices.Concat(got.Parents[0].Conditions, got.Parents[1].Conditions)
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}

@@ -91,6 +91,7 @@ func placeholder(t *testing.T, n xdsserve.Name) []byte {
 		return encode(t, &envoy_route_v3.RouteConfiguration{Name: n.Name})
 	case xdsserve.Endpoints:
 		return encode(t, &envoy_endpoint_v3.ClusterLoadAssignment{ClusterName: n.Name})
+	default:
 	}
 	panic(fmt.Sprintf("nothing stands in for %v", n))
 }

@@ -25,12 +25,13 @@ func programSize(re *syntax.Regexp) int {
 		return 10
 	case syntax.OpLiteral:
 		return literalSize(re)
+	default:
+		n := 2
+		for _, sub := range re.Sub {
+			n += programSize(sub)
+		}
+		return n
 	}
-	n := 2
-	for _, sub := range re.Sub {
-		n += programSize(sub)
-	}
-	return n
 }
 
 func literalSize(re *syntax.Regexp) int {
