@@ -31,11 +31,13 @@ func (c *contents) entries() (out []*entry) {
 type draft struct {
 	path   string
 	before *contents
-	had    []*entry // of before: finish takes over its documents
 	docs   []*document
 	fresh  []freshDocument
-	used   map[*document]bool
+	used   map[*document]place // documents of before, where they are now
 }
+
+// place is where a document stands in its file.
+type place struct{ number, line int }
 
 // freshDocument is a document whose text is new in its file.
 type freshDocument struct {
@@ -48,9 +50,9 @@ type freshDocument struct {
 func draftOf(path string, before *contents, text []byte) (*draft, *problem) {
 	docs := schema.Split(text)
 	if len(docs) > schema.MaxDocuments {
-		return nil, &problem{schema.LimitExceeded, fmt.Sprintf("more than %d documents: split the file", schema.MaxDocuments), false}
+		return nil, &problem{reason: schema.LimitExceeded, message: fmt.Sprintf("more than %d documents: split the file", schema.MaxDocuments)}
 	}
-	d := &draft{path: path, before: before, had: before.entries(), used: map[*document]bool{}}
+	d := &draft{path: path, before: before, used: map[*document]place{}}
 	known := map[textHash][]*document{}
 	for _, old := range before.docs {
 		known[old.hash] = append(known[old.hash], old)
@@ -59,8 +61,7 @@ func draftOf(path string, before *contents, text []byte) (*draft, *problem) {
 		hash := textHash(sha256.Sum256(text.Text))
 		if same := known[hash]; len(same) > 0 {
 			known[hash] = same[1:]
-			d.used[same[0]] = true
-			same[0].moveTo(text.Number, text.Line)
+			d.used[same[0]] = place{text.Number, text.Line}
 			d.docs = append(d.docs, same[0])
 			continue
 		}
@@ -72,9 +73,14 @@ func draftOf(path string, before *contents, text []byte) (*draft, *problem) {
 	return d, nil
 }
 
-// finish makes the new contents once the fresh documents are decoded. A refused
-// object keeps the revision that its file had for it before.
-func (d *draft) finish() *contents {
+// finish makes the new contents once the fresh documents are decoded; before is
+// what the file holds now. A refused object keeps the revision that its file had
+// for it before.
+func (d *draft) finish(before *contents) *contents {
+	d.before = before
+	for doc, at := range d.used {
+		doc.moveTo(at.number, at.line)
+	}
 	out := &contents{docs: d.docs}
 	earlier := d.vanished()
 	for _, f := range d.fresh {
@@ -110,7 +116,7 @@ func (d *draft) vanished() map[store.Key]*entry {
 		}
 	}
 	for _, old := range d.before.docs {
-		if !d.used[old] {
+		if _, used := d.used[old]; !used {
 			add(old.entries)
 			add(old.holds)
 		}

@@ -8,8 +8,11 @@
 //   - What a writer has not finished is not read: a file counts when it is closed
 //     or renamed into place, or after a second of quiet. What is missing counts as
 //     deleted only after it has been missing, unchanged, for 250 ms.
+//   - A root that is missing deletes nothing: what it held stays in force until it
+//     is back.
 //   - A change costs the size of the file that changed; documents whose text is
 //     the same are neither parsed nor validated again.
+//   - A long file is decoded in parts, and other files get their turn between.
 //   - Nothing on disk can block it: special files are never opened for reading,
 //     loops of directories are entered once, sizes are bounded.
 //

@@ -14,24 +14,41 @@ const maxAtOnce = 64 << 20
 
 // readDue reads the files that are due and tells the index.
 func (s *Source) readDue(now time.Time) {
-	var texts []text
+	var group, single []text
 	size := 0
 	for _, path := range slices.Sorted(maps.Keys(s.pending)) {
 		d := s.pending[path]
-		if d.at.After(now) {
+		if d.at.After(now) || s.mustWait(path, d) {
 			continue
 		}
 		delete(s.pending, path)
-		if content, ok := s.readFile(path, d, now); ok {
-			texts = append(texts, text{path, content})
-			size += len(content)
+		content, ok := s.readFile(path, d, now)
+		switch {
+		case !ok:
+			continue
+		case d.together:
+			group = append(group, text{path, content})
+		default:
+			single = append(single, text{path, content})
 		}
-		if size > maxAtOnce {
-			s.set(texts, now)
-			texts, size = nil, 0
+		if size += len(content); size > maxAtOnce {
+			s.take(now, group...)
+			s.takeEach(now, single)
+			s.finishAll(now)
+			group, single, size = nil, nil, 0
 		}
 	}
-	s.set(texts, now)
+	s.take(now, group...)
+	s.takeEach(now, single)
+	s.settle(now)
+}
+
+// settle decides what has been missing in files for long enough. It waits for
+// what is being decoded: it may be there.
+func (s *Source) settle(now time.Time) {
+	if len(s.work) > 0 {
+		return
+	}
 	for path, at := range s.lacking {
 		if _, waiting := s.pending[path]; !waiting && !at.After(now) {
 			delete(s.lacking, path)
@@ -42,12 +59,20 @@ func (s *Source) readDue(now time.Time) {
 
 // readFile reads one file; it returns its content if it is there and whole.
 func (s *Source) readFile(path string, d due, now time.Time) ([]byte, bool) {
+	if _, away := s.away[path]; away {
+		s.tellAway(path, now)
+		return nil, false
+	}
 	r := read(s.roots, path, !d.quiet)
 	switch {
 	case r.busy:
 		s.pending[path] = s.whenWritten(d, now)
 	case r.gone && !d.certain:
 		s.pending[path] = due{at: now.Add(s.opts.Grace), certain: true}
+		s.index.expect(path, true)
+	case r.gone && s.lostRoot(path, now):
+		delete(s.seen, path)
+		s.index.expect(path, false)
 	case r.gone:
 		delete(s.seen, path)
 		s.index.remove(path)
@@ -72,27 +97,27 @@ const maxTries = 5
 // that is very soon.
 func (s *Source) whenWritten(d due, now time.Time) due {
 	if d.tries < maxTries {
-		return due{at: now.Add(time.Millisecond << d.tries), tries: d.tries + 1}
+		return due{at: now.Add(time.Millisecond << d.tries), tries: d.tries + 1, together: d.together}
 	}
-	return due{at: now.Add(s.opts.Quiet), quiet: true}
-}
-
-func (s *Source) set(texts []text, now time.Time) {
-	for _, t := range texts {
-		delete(s.lacking, t.path)
-	}
-	for _, path := range s.index.set(texts...) {
-		s.lacking[path] = now.Add(s.opts.Grace)
-	}
+	return due{at: now.Add(s.opts.Quiet), quiet: true, together: d.together}
 }
 
 // batch returns what changed since the last one.
 func (s *Source) batch(now time.Time, initial bool) snapshot.Batch {
 	b := s.index.flush(now)
-	s.files = len(s.seen)
-	b.Initial, b.Files = initial, s.files
+	b.Initial, b.Files = initial, s.fileCount()
 	if initial {
 		s.index.ledger.retain(func(key store.Key) bool { return len(s.index.byKey[key]) > 0 })
 	}
 	return b
+}
+
+// fileCount is how many files are read, without those that are going.
+func (s *Source) fileCount() (n int) {
+	for path := range s.seen {
+		if !s.index.going[path] {
+			n++
+		}
+	}
+	return n
 }

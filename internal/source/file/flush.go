@@ -46,7 +46,7 @@ func (x *index) decide(key store.Key, b *snapshot.Batch) {
 	winner, before := winnerOf(entries), x.inForce[key]
 	switch {
 	case winner != nil:
-		x.put(key, winner, before, b)
+		x.enforce(key, winner, before, b)
 	case before != nil && !slices.ContainsFunc(entries, (*entry).refused):
 		delete(x.inForce, key)
 		x.ledger.forget(key)
@@ -64,7 +64,7 @@ func winnerOf(entries []*entry) *entry {
 	return nil
 }
 
-func (x *index) put(key store.Key, winner *entry, before *held, b *snapshot.Batch) {
+func (x *index) enforce(key store.Key, winner *entry, before *held, b *snapshot.Batch) {
 	now := &held{revision: winner.revision, origin: winner.origin()}
 	if before != nil && before.revision.content == winner.revision.content {
 		now.Object = before.Object
@@ -97,18 +97,21 @@ func (x *index) findingsOf(path string) (out []snapshot.Finding) {
 		out = append(out, snapshot.Finding{
 			File:     path,
 			Step:     c.problem.reason.Step(verdict.Accept, verdict.WasRejected, c.problem.message),
-			Retained: len(c.docs) > 0, Content: c.problem.message,
+			Retained: len(c.docs) > 0 || c.problem.keeps, Content: c.problem.message,
 		})
 	}
+	told := x.toldDuplicates(path)
 	for _, d := range c.docs {
 		for _, e := range d.entries {
-			out = append(out, x.findingsFor(d, e)...)
+			out = append(out, x.findingsFor(d, e, told)...)
 		}
 	}
 	return out
 }
 
-func (x *index) findingsFor(d *document, e *entry) (out []snapshot.Finding) {
+// findingsFor lists what is wrong with an object; told are the places of the
+// duplicates that were told before.
+func (x *index) findingsFor(d *document, e *entry, told map[snapshot.Origin]bool) (out []snapshot.Finding) {
 	found := snapshot.Finding{Origin: e.origin(), Object: e.key, Content: d.hash.String()}
 	for _, p := range e.problems {
 		f := found
@@ -119,9 +122,24 @@ func (x *index) findingsFor(d *document, e *entry) (out []snapshot.Finding) {
 		}
 		out = append(out, f)
 	}
-	if winner := winnerOf(x.byKey[e.key]); !e.refused() && winner != nil && winner != e {
+	if winner := winnerOf(x.byKey[e.key]); !e.refused() && winner != nil && winner != e && (told[found.Origin] || !x.going[winner.path] && !x.going[e.path]) {
 		found.Step, found.Retained = duplicateOf(e.key, winner), true
 		out = append(out, found)
+	}
+	return out
+}
+
+// toldDuplicates returns the places at which duplicates were found before; nil
+// while no file is going, for then it does not matter.
+func (x *index) toldDuplicates(path string) map[snapshot.Origin]bool {
+	if len(x.going) == 0 {
+		return nil
+	}
+	out := map[snapshot.Origin]bool{}
+	for _, f := range x.findings[path] {
+		if f.Step.Reason == DuplicateObject.Name {
+			out[f.Origin] = true
+		}
 	}
 	return out
 }

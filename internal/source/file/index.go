@@ -19,6 +19,7 @@ type index struct {
 	ledger    *ledger
 
 	files    map[string]*contents
+	going    map[string]bool // files that are missing: not yet certain
 	byKey    map[store.Key][]*entry
 	inForce  map[store.Key]*held
 	findings map[string][]snapshot.Finding // as last told
@@ -39,7 +40,7 @@ type held struct {
 func newIndex(v *schema.Validator, l *ledger) *index {
 	return &index{
 		validator: v, ledger: l,
-		files: map[string]*contents{}, byKey: map[store.Key][]*entry{}, inForce: map[store.Key]*held{},
+		files: map[string]*contents{}, going: map[string]bool{}, byKey: map[store.Key][]*entry{}, inForce: map[store.Key]*held{},
 		findings: map[string][]snapshot.Finding{}, keys: map[store.Key]bool{}, paths: map[string]bool{},
 	}
 }
@@ -50,27 +51,15 @@ type text struct {
 	content []byte
 }
 
-// set takes in the texts of files. It returns those that now lack an object they
-// had: settle must be told when that is certain.
-func (x *index) set(texts ...text) (lacking []string) {
-	drafts := make([]*draft, 0, len(texts))
-	for _, t := range texts {
-		d, p := draftOf(t.path, x.contents(t.path), t.content)
-		if p != nil {
-			x.fail(t.path, *p)
-			continue
-		}
-		drafts = append(drafts, d)
-	}
-	x.decode(drafts)
-	for _, d := range drafts {
-		c := d.finish()
-		x.replace(d.path, d.had, c)
-		if len(c.leaving) > 0 {
-			lacking = append(lacking, d.path)
-		}
-	}
-	return lacking
+// put gives a file the contents of its draft, whose documents are decoded. It
+// reports whether the file now lacks an object it had: settle must be told when
+// that is certain.
+func (x *index) put(d *draft) (lacks bool) {
+	before := x.contents(d.path)
+	had := before.entries()
+	c := d.finish(before)
+	x.replace(d.path, had, c)
+	return len(c.leaving) > 0
 }
 
 func (x *index) contents(path string) *contents {
@@ -80,14 +69,8 @@ func (x *index) contents(path string) *contents {
 	return &contents{}
 }
 
-// decode decodes the fresh documents of all drafts, on all processors.
-func (x *index) decode(drafts []*draft) {
-	var jobs []*freshDocument
-	for _, d := range drafts {
-		for i := range d.fresh {
-			jobs = append(jobs, &d.fresh[i])
-		}
-	}
+// decode decodes documents on all processors.
+func (x *index) decode(jobs []*freshDocument) {
 	x.decoded.Add(int64(len(jobs)))
 	var next atomic.Int64
 	work := func() {
@@ -117,6 +100,24 @@ func (x *index) fail(path string, p problem) {
 	c.problem = &p
 	x.files[path] = &c
 	x.paths[path] = true
+	x.expect(path, false)
+}
+
+// expect notes that a file is not there, and that it is not certain that it is
+// gone; or that it is no longer so. Its objects stay until it is removed. What is
+// defined a second time meanwhile was likely moved, and is no news.
+func (x *index) expect(path string, going bool) {
+	if c := x.files[path]; c == nil || x.going[path] == going {
+		return
+	}
+	if going {
+		x.going[path] = true
+		return
+	}
+	delete(x.going, path)
+	for _, e := range x.files[path].entries() {
+		x.keys[e.key] = true
+	}
 }
 
 // remove takes a file out with all its objects.
@@ -158,4 +159,5 @@ func (x *index) replace(path string, old []*entry, c *contents) {
 	}
 	x.files[path] = c
 	x.paths[path] = true
+	delete(x.going, path)
 }

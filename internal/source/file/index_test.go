@@ -32,6 +32,26 @@ func newWorld() *world {
 	}
 }
 
+// set gives files their texts and returns those that lack an object now.
+func (w *world) set(texts ...text) (lacking []string) {
+	for _, t := range texts {
+		d, p := draftOf(t.path, w.contents(t.path), t.content)
+		if p != nil {
+			w.fail(t.path, *p)
+			continue
+		}
+		jobs := make([]*freshDocument, len(d.fresh))
+		for i := range d.fresh {
+			jobs[i] = &d.fresh[i]
+		}
+		w.decode(jobs)
+		if w.index.put(d) {
+			lacking = append(lacking, d.path)
+		}
+	}
+	return lacking
+}
+
 func (w *world) tell() snapshot.Batch {
 	w.last = w.flush(time.Unix(0, 0))
 	apply(w.last, w.objects, w.origins, w.findings)

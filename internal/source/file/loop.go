@@ -13,17 +13,18 @@ import (
 )
 
 // pollPeriod is how often everything is looked at when some directory cannot be
-// watched.
+// watched, and what cannot be read when there is any.
 const pollPeriod = 2 * time.Second
 
 // loop does, one at a time:
 //  1. an event marks files as due, now or later, or scans all directories;
-//  2. what is due is read, decoded and emitted as one batch;
+//  2. what is due is read, decoded and emitted as one batch; long files are
+//     decoded a part at a time, and emitted when all of it is;
 //  3. nothing else: it waits for no file, and the ledger is saved elsewhere.
 func (s *Source) loop(ctx context.Context, w *watcher, emit func(snapshot.Batch)) {
 	blind := s.scanAll(w, s.opts.Now(), false)
 	s.readDue(s.opts.Now())
-	emit(s.batch(s.opts.Now(), true))
+	emit(s.first(s.opts.Now()))
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -39,16 +40,34 @@ func (s *Source) loop(ctx context.Context, w *watcher, emit func(snapshot.Batch)
 			}
 		case <-timer.C:
 			now = s.opts.Now()
-			if blind {
+			if s.mustLook(now, blind) {
 				blind = s.scanAll(w, now, false)
 			}
 		}
 		s.readDue(now)
-		files := s.files
-		if b := s.batch(now, false); b.Files != files || !isEmpty(b) {
-			emit(b)
+		s.tell(now, emit)
+		if s.workOn(now) {
+			s.tell(now, emit)
 		}
 	}
+}
+
+// first returns the first batch.
+func (s *Source) first(now time.Time) snapshot.Batch {
+	b := s.batch(now, true)
+	s.files, s.running = b.Files, true
+	return b
+}
+
+// tell emits what changed. That the number of files changed is told alone only
+// when nothing else is coming.
+func (s *Source) tell(now time.Time, emit func(snapshot.Batch)) {
+	b := s.batch(now, false)
+	if isEmpty(b) && (b.Files == s.files || len(s.pending)+len(s.work) > 0) {
+		return
+	}
+	s.files = b.Files
+	emit(b)
 }
 
 func isEmpty(b snapshot.Batch) bool {
@@ -57,21 +76,34 @@ func isEmpty(b snapshot.Batch) bool {
 
 // untilNext returns how long to wait for the next file that is due.
 func (s *Source) untilNext(now time.Time, blind bool) time.Duration {
+	if len(s.work) > 0 {
+		return 0
+	}
 	next := now.Add(time.Hour)
-	if blind {
-		next = now.Add(pollPeriod)
+	if blind || len(s.tree.problems) > 0 {
+		next = s.looked.Add(pollPeriod)
 	}
 	for _, d := range s.pending {
 		if d.at.Before(next) {
 			next = d.at
 		}
 	}
-	for _, at := range s.lacking {
-		if at.Before(next) {
+	for path, at := range s.lacking {
+		if _, waiting := s.pending[path]; !waiting && at.Before(next) {
 			next = at
 		}
 	}
 	return max(next.Sub(now), 0)
+}
+
+// mustLook reports whether it is time to scan everything although no event asks
+// for it: what cannot be read may have changed where nobody watches.
+func (s *Source) mustLook(now time.Time, blind bool) bool {
+	if now.Sub(s.looked) < pollPeriod {
+		return false
+	}
+	s.looked = now
+	return blind || s.tree.changed()
 }
 
 // handle marks what events concern. It reports whether everything has to be
@@ -82,9 +114,13 @@ func (s *Source) handle(events []event, now time.Time) (scan, swap bool) {
 		case e.change == overflow:
 			scan = true
 			continue
+		case s.cannotBeRead(e.path()) && e.change != written && e.change != touched:
+			scan = true
+			swap = swap || slices.Contains(s.roots, e.path()) && replaces(e)
+			continue
 		case s.movesTree(e):
 			scan = true
-			swap = swap || e.change == arrived || e.change == created && !e.isDir // a new link may replace an old one
+			swap = swap || replaces(e)
 			continue
 		}
 		path := e.path()
@@ -96,6 +132,17 @@ func (s *Source) handle(events []event, now time.Time) (scan, swap bool) {
 		}
 	}
 	return scan, swap
+}
+
+// replaces reports whether an event brings a whole tree at once: a directory
+// moved into place, or a link, which may have replaced another.
+func replaces(e event) bool { return e.change == arrived || e.change == created && !e.isDir }
+
+// cannotBeRead reports whether a path is one that could not be read, or one in a
+// root that is away.
+func (s *Source) cannotBeRead(path string) bool {
+	_, failed := s.tree.problems[path]
+	return failed || s.isAway(path)
 }
 
 // movesTree reports whether an event changes which files there are in more than
@@ -141,6 +188,7 @@ func (s *Source) mark(path string, c change, now time.Time) {
 		s.pending[path] = due{at: now.Add(s.opts.Quiet), quiet: true}
 	case removed:
 		s.pending[path] = due{at: now.Add(s.opts.Grace), certain: true}
+		s.index.expect(path, true)
 	case overflow: // names no file
 	case attribs:
 		if c := s.index.files[path]; c != nil && c.problem != nil {

@@ -20,6 +20,7 @@ type problem struct {
 	reason  verdict.Reason
 	message string
 	absent  bool // there is nothing at the path
+	keeps   bool // objects of the path stay in force although it holds none
 }
 
 // reading is what came of reading one file: exactly one of content, gone, busy
@@ -104,7 +105,7 @@ func unreadable(err error) problem {
 	case errors.Is(err, syscall.ELOOP):
 		cause, remedy = "the link leads to itself", "remove it"
 	}
-	return problem{FileUnreadable, cause + "; " + remedy, errors.Is(err, fs.ErrNotExist)}
+	return problem{reason: FileUnreadable, message: cause + "; " + remedy, absent: errors.Is(err, fs.ErrNotExist)}
 }
 
 func notRegular(mode fs.FileMode) problem {
@@ -119,9 +120,9 @@ func notRegular(mode fs.FileMode) problem {
 	case mode&fs.ModeDevice != 0:
 		what = "a device"
 	}
-	return problem{FileUnreadable, what + " is not read; put a regular file in its place, or remove it", false}
+	return problem{reason: FileUnreadable, message: what + " is not read; put a regular file in its place, or remove it"}
 }
 
 func tooLarge(size int64) problem {
-	return problem{schema.LimitExceeded, fmt.Sprintf("%d bytes: files of at most %d bytes are read; split it", size, schema.MaxFileBytes), false}
+	return problem{reason: schema.LimitExceeded, message: fmt.Sprintf("%d bytes: files of at most %d bytes are read; split it", size, schema.MaxFileBytes)}
 }

@@ -22,6 +22,11 @@ type Source struct {
 	pending map[string]due         // files to read
 	lacking map[string]time.Time   // files to settle
 	files   int                    // as last told
+	looked  time.Time              // when paths that cannot be read were last looked at
+	away    map[string]time.Time   // roots that cannot be looked into, since when
+	devices map[string]uint64      // the file systems of the others
+	work    []*work                // files that are being decoded, in turn
+	running bool                   // after the first batch: others may wait
 }
 
 // due says when a file is to be read, and what is known then.
@@ -31,6 +36,8 @@ type due struct {
 	quiet bool
 	// certain: if it is not there then, it is deleted.
 	certain bool
+	// together: it changed with others, which are told in the same batch.
+	together bool
 	// tries is how often it was found open for writing.
 	tries int
 }
@@ -43,6 +50,7 @@ func New(o Options) *Source {
 		opts:  o,
 		index: newIndex(schema.New(o.Schema), openLedger(o.StateDir, o.Log)),
 		seen:  map[string]fingerprint{}, pending: map[string]due{}, lacking: map[string]time.Time{},
+		away: map[string]time.Time{}, devices: map[string]uint64{},
 	}
 	for _, p := range o.Paths {
 		if p = filepath.Clean(p); !slices.Contains(s.roots, p) {

@@ -16,6 +16,8 @@ type tree struct {
 	files map[string]fingerprint
 	// problems are paths that should be read and cannot be.
 	problems map[string]problem
+	// sights are what they look like, to notice when that changes.
+	sights map[string]sight
 	// dirs are the directories whose events matter; those that are read are true.
 	dirs map[string]bool
 	// links are files that are links, by the path that they lead to.
@@ -29,7 +31,7 @@ type tree struct {
 // it, so that no change falls between the two.
 func walk(paths []string, watch func(dir string)) *tree {
 	t := &tree{
-		files: map[string]fingerprint{}, problems: map[string]problem{}, dirs: map[string]bool{},
+		files: map[string]fingerprint{}, problems: map[string]problem{}, sights: map[string]sight{}, dirs: map[string]bool{},
 		links: map[string][]string{}, visited: map[fileID]string{},
 		watch: watch,
 	}
@@ -53,7 +55,7 @@ func (t *tree) addRoot(path string) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		t.problems[path] = unreadable(err)
+		t.fail(path, unreadable(err))
 	case info.IsDir():
 		t.addDirRoot(path, info)
 	default:
@@ -67,7 +69,7 @@ func (t *tree) addRoot(path string) {
 func (t *tree) addDirRoot(path string, info fs.FileInfo) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		t.problems[path] = unreadable(err)
+		t.fail(path, unreadable(err))
 		return
 	}
 	defer root.Close()
@@ -83,19 +85,19 @@ func (t *tree) addDir(root *os.Root, base, rel string, info fs.FileInfo, depth i
 	id := idOf(info)
 	if first, seen := t.visited[id]; seen {
 		if first != path {
-			t.problems[path] = problem{DirectoryRepeated, fmt.Sprintf("the same directory as %s, which is read already; remove the link", first), false}
+			t.fail(path, problem{reason: DirectoryRepeated, message: fmt.Sprintf("the same directory as %s, which is read already; remove the link", first)})
 		}
 		return
 	}
 	if depth > maxDirDepth {
-		t.problems[path] = problem{FileUnreadable, fmt.Sprintf("nested more than %d directories deep; move it up", maxDirDepth), false}
+		t.fail(path, problem{reason: FileUnreadable, message: fmt.Sprintf("nested more than %d directories deep; move it up", maxDirDepth)})
 		return
 	}
 	t.visited[id] = path
 	t.watchDir(path, true)
 	entries, err := readDir(root, rel)
 	if err != nil {
-		t.problems[path] = unreadable(err)
+		t.fail(path, unreadable(err))
 	}
 	for _, e := range entries {
 		t.addEntry(root, base, filepath.Join(rel, e.Name()), e, depth)
@@ -130,7 +132,7 @@ func (t *tree) addEntry(root *os.Root, base, rel string, e fs.DirEntry, depth in
 	case !isConfig(e.Name()), errors.Is(err, fs.ErrNotExist) && !isLink:
 		return // a link to some other file, or deleted meanwhile
 	case err != nil:
-		t.problems[path] = unreadable(err)
+		t.fail(path, unreadable(err))
 	default:
 		t.addFile(path, info)
 	}
@@ -141,7 +143,7 @@ func (t *tree) addEntry(root *os.Root, base, rel string, e fs.DirEntry, depth in
 
 func (t *tree) addFile(path string, info fs.FileInfo) {
 	if !info.Mode().IsRegular() {
-		t.problems[path] = notRegular(info.Mode())
+		t.fail(path, notRegular(info.Mode()))
 		return
 	}
 	t.files[path] = fingerprintOf(info)
