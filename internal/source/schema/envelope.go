@@ -13,14 +13,14 @@ import (
 func checkEnvelope(root *node) *Problem {
 	if root.shape != isMap {
 		return &Problem{Reason: NotAnObject, Line: root.line, Message: fmt.Sprintf(
-			"a %s is no Kubernetes object; start the document with apiVersion, kind and metadata", root.shape)}
+			"%s is no Kubernetes object; start the document with apiVersion, kind and metadata", root.shape.withArticle())}
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		switch n := root.get(key); {
 		case n == nil:
 			return &Problem{Reason: NotAnObject, Field: key, Line: root.line, Message: missingTop(root, key)}
 		case n.shape != isText || n.scalar == "":
-			return &Problem{Reason: NotAnObject, Field: key, Line: n.line, Message: fmt.Sprintf("a %s is no %s; write a name", n.shape, key)}
+			return &Problem{Reason: NotAnObject, Field: key, Line: n.line, Message: fmt.Sprintf("%s is no %s; write a name", n.shape.withArticle(), key)}
 		}
 	}
 	return nil

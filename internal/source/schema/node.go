@@ -24,6 +24,17 @@ func (s shape) String() string {
 	return [...]string{"null", "boolean", "integer", "number", "string", "list", "mapping"}[s]
 }
 
+// withArticle returns the shape as a message names it, for example "an integer".
+func (s shape) withArticle() string {
+	if s == isInt {
+		return "an " + s.String()
+	}
+	if s == isNull {
+		return s.String()
+	}
+	return "a " + s.String()
+}
+
 // node is one value of a document, with the line of the file that it stands on.
 // YAML and JSON both become nodes; aliases and merges are expanded.
 type node struct {

@@ -100,11 +100,11 @@ func (r *yamlReader) merge(n *node, from []*yaml.Node, depth int) error {
 		if v.shape == isMap {
 			sources = []*node{v}
 		} else if v.shape != isList {
-			return refuse(InvalidSyntax, v.line, "<<: merges a %s; only mappings can be merged", v.shape)
+			return refuse(InvalidSyntax, v.line, "<<: merges %s; only mappings can be merged", v.shape.withArticle())
 		}
 		for _, s := range sources {
 			if s.shape != isMap {
-				return refuse(InvalidSyntax, s.line, "<<: merges a %s; only mappings can be merged", s.shape)
+				return refuse(InvalidSyntax, s.line, "<<: merges %s; only mappings can be merged", s.shape.withArticle())
 			}
 			for _, f := range s.fields {
 				if n.get(f.key) == nil {

@@ -22,7 +22,20 @@ type Problem struct {
 
 // Step returns the problem as a step of the stage Accept.
 func (p Problem) Step() verdict.Step {
-	return p.Reason.Step(verdict.Accept, verdict.WasRejected, p.Message).At(p.Field)
+	return p.Reason.Step(verdict.Accept, verdict.WasRejected, p.Message).At(shortPath(p.Field))
+}
+
+// maxPath is how long a field's path is shown, in bytes.
+const maxPath = 120
+
+// shortPath leaves out the middle of a long path: nobody reads it, and its ends
+// say where to look.
+func shortPath(path string) string {
+	if len(path) <= maxPath {
+		return path
+	}
+	const half = (maxPath - len("…")) / 2
+	return strings.ToValidUTF8(path[:half], "") + "…" + strings.ToValidUTF8(path[len(path)-half:], "")
 }
 
 // arrange sorts problems by line, drops repetitions, and keeps MaxProblems.
