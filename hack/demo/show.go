@@ -104,14 +104,21 @@ func (s *shop) explain(i *rig.Instance) {
 The shop is open.
 
   try     curl -H 'Host: %[1]s' http://127.0.0.1:%[2]d/
-          curl -H 'Host: %[1]s' http://127.0.0.1:%[2]d/catalog/shoes     rewritten to /v1/shoes
-          curl -H 'Host: %[1]s' http://127.0.0.1:%[2]d/checkout          1 in 10 from the canary
-          curl -i -H 'Host: %[1]s' http://127.0.0.1:%[2]d/account        redirected to HTTPS
-          curl -k --resolve %[1]s:%[3]d:127.0.0.1 https://%[1]s:%[3]d/
-          bash -c 'exec 3<>/dev/tcp/127.0.0.1/%[4]d; head -1 <&3'              a TCP route
+          # rewritten to /v1/shoes
+          curl -H 'Host: %[1]s' http://127.0.0.1:%[2]d/catalog/shoes
+          # 1 in 10 from the canary
+          curl -H 'Host: %[1]s' http://127.0.0.1:%[2]d/checkout
+          # redirected to HTTPS
+          curl -i -H 'Host: %[1]s' http://127.0.0.1:%[2]d/account
+          curl -k --resolve %[1]s:%[3]d:127.0.0.1 \
+            https://%[1]s:%[3]d/
+          # a TCP route
+          bash -c 'exec 3<>/dev/tcp/127.0.0.1/%[4]d; head -1 <&3'
 
-  edit    %[5]s/checkout.yaml    change the weights, save, and ask for /checkout again
-  break   %[5]s/catalog.yaml     write PathPrefixx for PathPrefix: what served keeps serving
+  edit    %[5]s/checkout.yaml
+          change the weights, save, and ask for /checkout again
+  break   %[5]s/catalog.yaml
+          write PathPrefixx for PathPrefix: what served keeps serving
   ask     bin/gatehouse why httproute shop/catalog%[6]s
           bin/gatehouse status%[6]s
   look    http://%[7]s/

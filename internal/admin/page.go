@@ -6,6 +6,7 @@ import (
 	_ "embed" // the page's parts
 	"encoding/base64"
 	"html/template"
+	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -124,5 +125,5 @@ func render(w http.ResponseWriter, name string, data any) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes())
+	_, _ = io.WriteString(w, visible(b.String()))
 }

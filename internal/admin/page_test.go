@@ -71,6 +71,22 @@ func TestPageEscapes(t *testing.T) {
 	wellFormed(t, body)
 }
 
+// TestPageShowsControlCharacters: they are written out, as the command line does.
+func TestPageShowsControlCharacters(t *testing.T) {
+	r := admintest.Shop()
+	r.Page.Attention[0].Message = "\x1b]0;title\x07 a\u202eb \u009b31m\r\x00"
+	r.All[0].Steps[0].Message = "\x1b[31mred"
+	body := askOf(t, r, "/").Body.String() + askOf(t, r, "/why/"+r.All[0].Object.Kind+"/"+r.All[0].Object.Namespace+"/"+r.All[0].Object.Name).Body.String()
+	if strings.ContainsAny(body, "\x1b\x07\u202e\u009b\r\x00") {
+		t.Errorf("control characters are on the page: %q", body)
+	}
+	for _, want := range []string{`\x1b]0;title\x07 a\u202eb \x9b31m`, `\x1b[31mred`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
 // TestPageNeedsNoNetwork: everything is in the page, and the browser is told to
 // load nothing else.
 func TestPageNeedsNoNetwork(t *testing.T) {

@@ -34,6 +34,9 @@ func (s *session) statusCommand() *cobra.Command {
 		if err != nil && len(args) > 0 {
 			return usage(err)
 		}
+		if err := t.knownKind(cmd.Context(), c); err != nil {
+			return err
+		}
 		q := statusQuery{session: s, cmd: cmd, client: c, target: t, format: output.value}
 		return q.answer()
 	})

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+	"github.com/gatehouse-proxy/gatehouse/pkg/spelling"
 )
 
 // target is an object, or a kind, that a user names.
@@ -31,4 +33,34 @@ func parseTarget(args []string) (target, error) {
 		}
 	}
 	return t, nil
+}
+
+// knownKind refuses a kind that is not served, unless the instance has refused
+// documents of it, about which it can be asked.
+func (t target) knownKind(ctx context.Context, c admin.Client) error {
+	if _, ok := admin.ResolveKind(t.kind); ok || t.kind == "" {
+		return nil
+	}
+	if seen, err := c.Verdicts(ctx, t.kind); err == nil && len(seen) > 0 {
+		return nil
+	}
+	return usage(unknownKind(t.kind))
+}
+
+// unknownKind says which kind was likely meant, and names all.
+func unknownKind(kind string) error {
+	var all, spellings []string
+	meant := map[string]string{}
+	for _, k := range admin.KindNames() {
+		name := strings.ToLower(k.Name)
+		all = append(all, name)
+		for _, s := range append([]string{name, k.Plural}, k.Short...) {
+			spellings, meant[s] = append(spellings, s), name
+		}
+	}
+	remedy := ""
+	if near, ok := spelling.Closest(kind, spellings); ok {
+		remedy = "did you mean " + meant[near] + "? "
+	}
+	return fmt.Errorf("no kind %q; %sthe kinds are %s", kind, remedy, strings.Join(all, ", "))
 }

@@ -14,7 +14,7 @@ func (s *session) translateCommand() *cobra.Command {
 		Use:     "translate -f PATH...",
 		Short:   "Print what files become: the model, or Envoy's resources",
 		Example: "  gatehouse translate -f examples/shop --to xds -o yaml",
-		Long:    "What has no effect is told on standard error; 'gatehouse validate' explains it.",
+		Long:    "What has no effect is told on standard error, and the rest is printed. It exits 1 if anything\nwas rejected.",
 	}
 	load := s.settingFlags(cmd, offline)
 	paths := fileFlag(cmd)
@@ -32,14 +32,20 @@ func (s *session) translateCommand() *cobra.Command {
 		if err != nil {
 			return usage(err)
 		}
-		return app.Translate(cmd.Context(), app.TranslateOptions{
+		rejected := false
+		err = app.Translate(cmd.Context(), app.TranslateOptions{
 			Paths: from, To: to.value, ShowSecrets: *secrets,
 			BindAddress: loaded.Run.BindAddress, ControllerName: loaded.Run.ControllerName, Features: loaded.Run.Features,
 			Print: func(v any) error { return encode(s.Out, output.value, v) },
 			Finding: func(f app.Finding) {
+				rejected = rejected || !f.Warning
 				_, _ = io.WriteString(s.Err, render.Findings(s.errStyle, findings([]app.Finding{f})))
 			},
 		}, s.io())
+		if err == nil && rejected {
+			return &exit{code: 1}
+		}
+		return err
 	})
 	return cmd
 }

@@ -35,6 +35,9 @@ func (s *session) whyCommand() *cobra.Command {
 		if err != nil {
 			return usage(err)
 		}
+		if err := t.knownKind(cmd.Context(), c); err != nil {
+			return err
+		}
 		v, err := c.Verdict(cmd.Context(), t.kind, t.name)
 		if absent, ok := errors.AsType[*admin.AbsentError](err); ok {
 			return errors.Join(s.printNeverSeen(output.value, absent.NeverSeen), &exit{code: 1})

@@ -50,6 +50,30 @@ stopping: a signal came; draining
 	}
 }
 
+// TestViewFitsTheTerminal: words stay whole, and files without a readable object
+// are named by their place.
+func TestViewFitsTheTerminal(t *testing.T) {
+	var b bytes.Buffer
+	v := NewView(&b, render.Style{Unicode: true, Width: 50})
+	v.Started(observe.Start{Version: "0.1.0", Envoy: "1.40.0", EnvoyHow: "cache", Admin: "http://127.0.0.1:19000", Paths: []string{"examples/shop", "examples/extra"}})
+	v.Loaded(observe.Loaded{Files: 9, Objects: 31, ByState: map[string]int{"Serving": 30, "Rejected": 1}, Problems: []observe.Problem{
+		{State: "Rejected", Message: "a FIFO is not read", Where: "conf/fifo.yaml"},
+	}})
+	v.Event(observe.LiveEvent{At: time.Date(2026, 11, 29, 14, 2, 11, 0, time.Local), What: observe.Refused, Where: "conf/x.yaml:7", Message: "not YAML"})
+	want := `gatehouse 0.1.0 · envoy 1.40.0 (cache) · admin
+  http://127.0.0.1:19000
+watching examples/shop, examples/extra: 9 files,
+  31 objects: 30 serving, 1 rejected
+  ✗ rejected  file conf/fifo.yaml
+              a FIFO is not read
+14:02:11.000  file conf/x.yaml:7        rejected
+              not YAML
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
 func TestLogPrintsReadyOnly(t *testing.T) {
 	var out, log bytes.Buffer
 	tell(NewLog(observe.NewLogger(&log, observe.LogOptions{}), &out, render.Style{}))

@@ -39,13 +39,15 @@ func (v *View) Started(s observe.Start) {
 	v.mu.Lock()
 	v.paths = strings.Join(s.Paths, ", ")
 	v.mu.Unlock()
-	v.print("%s %s\n", v.style.Paint(render.Bold, "gatehouse "+s.Version), v.style.Text("· "+envoy+" · admin "+s.Admin))
+	title := "gatehouse " + s.Version
+	lines := v.style.Lines(title + " · " + envoy + " · admin " + s.Admin)
+	v.print("%s%s", v.style.Paint(render.Bold, title), strings.TrimPrefix(lines, title))
 }
 
 // Loaded shows what the first batch of objects came to.
 func (v *View) Loaded(l observe.Loaded) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "watching %s: %s, %s\n", v.watched(), render.Count(l.Files, "file"), render.Counts(l.ByState))
+	b.WriteString(v.style.Lines(fmt.Sprintf("watching %s: %s, %s", v.watched(), render.Count(l.Files, "file"), render.Counts(l.ByState))))
 	problems := lasting(l.Problems)
 	for _, p := range problems[:min(len(problems), manyProblems)] {
 		b.WriteString(render.Problem(v.style, p))
@@ -67,7 +69,7 @@ func lasting(problems []observe.Problem) []observe.Problem {
 func (v *View) watched() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.style.Text(v.paths)
+	return v.paths
 }
 
 // Ready shows where the gateways can be reached.
@@ -91,8 +93,7 @@ func served(s render.Style, gateways []observe.Served) string {
 func (v *View) Event(e observe.LiveEvent) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	object := strings.ToLower(e.Kind) + " " + e.Name
-	v.object = max(v.object, min(utf8.RuneCountInString(object), widest))
+	v.object = max(v.object, min(utf8.RuneCountInString(render.Subject(e)), widest))
 	_, _ = io.WriteString(v.w, render.Event(v.style, e, v.object))
 }
 
@@ -100,7 +101,7 @@ func (v *View) Event(e observe.LiveEvent) {
 const widest = 44
 
 // Stopping says that the instance ends.
-func (v *View) Stopping(why string) { v.print("%s\n", v.style.Text("stopping: "+why)) }
+func (v *View) Stopping(why string) { v.print("%s", v.style.Lines("stopping: "+why)) }
 
 // print ignores errors: when the terminal is gone there is nobody to tell.
 func (v *View) print(format string, args ...any) {

@@ -25,7 +25,7 @@ var whatColors = map[observe.What]Color{
 func Event(s Style, e observe.LiveEvent, object int) string {
 	var b strings.Builder
 	at := e.At.Local().Format(timeLayout)
-	name := s.Text(strings.ToLower(e.Kind) + " " + e.Name)
+	name := s.Text(Subject(e))
 	fmt.Fprintf(&b, "%s  %s  %s", s.Paint(Dim, at), pad(name, object), s.column(whatColors[e.What], string(e.What), whatWidth))
 	indent := len(timeLayout) + gap
 	text := eventText(e)
@@ -49,6 +49,9 @@ func Event(s Style, e observe.LiveEvent, object int) string {
 	return b.String()
 }
 
+// Subject names what an event is about.
+func Subject(e observe.LiveEvent) string { return subject(e.Kind, e.Name, e.Where) }
+
 func trimmed(b *strings.Builder) string { return strings.TrimRight(b.String(), " ") }
 
 func eventText(e observe.LiveEvent) string {
@@ -66,7 +69,7 @@ func progress(e observe.LiveEvent) string {
 }
 
 func withoutProgress(e observe.LiveEvent) string {
-	if e.Message == "" || e.Where == "" { // where a good object stands is no news
+	if e.Message == "" || e.Where == "" || e.Name == "" { // where a good object stands is no news
 		return e.Message
 	}
 	return e.Message + " · file " + e.Where

@@ -90,11 +90,11 @@ const attentionIndent = 14
 func Attention(s Style, a admin.Attention) string {
 	var b strings.Builder
 	m := stateMarks[a.State]
-	name := strings.TrimSpace(strings.ToLower(a.Kind) + " " + a.Name)
+	name := subject(a.Kind, a.Name, a.Where)
 	fmt.Fprintf(&b, "  %s %s%s\n", s.mark(m), s.column(m.color, strings.ToLower(string(a.State)), attentionIndent-4), s.Text(name))
 	writeIndented(&b, s, fielded(a.Field, a.Message))
 	var where []string
-	if a.Where != "" {
+	if a.Where != "" && a.Name != "" {
 		where = append(where, "file "+a.Where)
 	}
 	if a.Serves != "" {
@@ -104,6 +104,14 @@ func Attention(s Style, a admin.Attention) string {
 		writeIndented(&b, s, strings.Join(where, " · "))
 	}
 	return b.String()
+}
+
+// subject names an object, or the place of what is no readable object.
+func subject(kind, name, where string) string {
+	if name == "" && where != "" {
+		return "file " + where
+	}
+	return strings.TrimSpace(strings.ToLower(kind) + " " + name)
 }
 
 func writeIndented(b *strings.Builder, s Style, text string) {

@@ -66,6 +66,13 @@ func cut(text string, n int) (head, rest string) {
 	return text, ""
 }
 
+// Lines returns text as lines that fit, the later ones indented.
+func (s Style) Lines(text string) string {
+	var b strings.Builder
+	hang(&b, s.wrap(text, s.width()-gap), gap)
+	return b.String()
+}
+
 // hang writes lines with the first at the end of what is there and the others
 // below it, indented.
 func hang(b *strings.Builder, lines []string, indent int) {
