@@ -13,7 +13,7 @@ const (
 // field by field.
 type GatewayConfig struct {
 	meta_v1.TypeMeta   `json:",inline"`
-	meta_v1.ObjectMeta `json:"metadata,omitempty"`
+	meta_v1.ObjectMeta `json:"metadata"`
 
 	Spec GatewayConfigSpec `json:"spec"`
 }

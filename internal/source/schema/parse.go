@@ -21,7 +21,7 @@ func parse(doc Document) (root *node, err error) {
 	}()
 	if looksLikeJSON(doc.Text) {
 		root, err = parseJSON(doc)
-		syntax, ok := errors.AsType[*jsonSyntax](err)
+		syntax, ok := errors.AsType[*jsonSyntaxError](err)
 		if !ok {
 			return root, err
 		}

@@ -9,13 +9,13 @@ import (
 	"strconv"
 )
 
-// jsonSyntax is text that is not JSON; it may still be YAML.
-type jsonSyntax struct {
+// jsonSyntaxError is text that is not JSON; it may still be YAML.
+type jsonSyntaxError struct {
 	line int
 	what string
 }
 
-func (e *jsonSyntax) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.what) }
+func (e *jsonSyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.what) }
 
 // jsonReader reads one JSON value token by token to know the lines.
 type jsonReader struct {
@@ -26,7 +26,7 @@ type jsonReader struct {
 	budget budget
 }
 
-// parseJSON returns an *inputError or a *jsonSyntax.
+// parseJSON returns an *inputError or a *jsonSyntaxError.
 func parseJSON(doc Document) (*node, error) {
 	r := &jsonReader{dec: json.NewDecoder(bytes.NewReader(doc.Text)), text: doc.Text, line: doc.start, budget: budget{MaxNodes}}
 	r.dec.UseNumber()
@@ -35,7 +35,7 @@ func parseJSON(doc Document) (*node, error) {
 		return nil, err
 	}
 	if _, err := r.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, &jsonSyntax{r.here(), "text after the end of the object"}
+		return nil, &jsonSyntaxError{r.here(), "text after the end of the object"}
 	}
 	return root, nil
 }
@@ -61,7 +61,7 @@ func (r *jsonReader) token() (json.Token, int, error) {
 		r.line += bytes.Count(r.text[r.at:min(e.Offset, int64(len(r.text)))], []byte("\n"))
 		r.at = min(e.Offset, int64(len(r.text)))
 	}
-	return nil, 0, &jsonSyntax{r.line, what}
+	return nil, 0, &jsonSyntaxError{r.line, what}
 }
 
 func (r *jsonReader) value(depth int) (*node, error) {
