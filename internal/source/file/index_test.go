@@ -206,7 +206,7 @@ func TestFindingsMoveWithTheirDocument(t *testing.T) {
 	if n := w.decoded.Load() - decoded; n != 1 {
 		t.Errorf("%d documents decoded, want the new one only", n)
 	}
-	if b := w.put("f", doc("a", "2")+wrongValue); b.Findings != nil && len(b.Findings) != 0 {
+	if b := w.put("f", doc("a", "2")+wrongValue); len(b.Findings) != 0 {
 		t.Errorf("findings that did not change are told again: %v", b.Findings)
 	}
 }

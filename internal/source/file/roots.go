@@ -17,12 +17,12 @@ import (
 // is back.
 func (s *Source) checkRoots(now time.Time) (back bool) {
 	for _, root := range s.roots {
-		p, failed := s.tree.problems[root]
+		_, failed := s.tree.problems[root]
 		_, wasAway := s.away[root]
 		device := look(root).target.device
 		if !failed && (wasAway || s.devices[root] != 0 && s.devices[root] != device) && !s.tree.holds(root) && s.objectsOf(root) > 0 {
-			failed, p = true, problem{reason: FileUnreadable, message: "has come back empty, perhaps a file system is not mounted", keeps: true}
-			s.tree.fail(root, p)
+			failed = true
+			s.tree.fail(root, problem{reason: FileUnreadable, message: "has come back empty, perhaps a file system is not mounted", keeps: true})
 		}
 		switch {
 		case failed && !wasAway:

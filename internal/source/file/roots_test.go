@@ -128,8 +128,14 @@ func TestWithin(t *testing.T) {
 		root, path string
 		want       bool
 	}{
-		{"a", "a", true}, {"a", "a/b.yaml", true}, {"a", "ab", false}, {".", "a.yaml", true},
-		{".", "../a.yaml", false}, {"/", "/a", true}, {"/a", "/a/b", true}, {"/a/b", "/a", false},
+		{"a", "a", true},
+		{"a", "a/b.yaml", true},
+		{"a", "ab", false},
+		{".", "a.yaml", true},
+		{".", "../a.yaml", false},
+		{"/", "/a", true},
+		{"/a", "/a/b", true},
+		{"/a/b", "/a", false},
 	} {
 		if got := within(c.root, c.path); got != c.want {
 			t.Errorf("%s within %s: %t", c.path, c.root, got)

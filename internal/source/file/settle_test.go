@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // many is the text of n ConfigMaps that all have the same value, about 200 bytes each.
@@ -199,11 +200,6 @@ func (w *watching) settled() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, b := range w.batches {
-		for j, v := range slices.Backward(b.Edits) {
-			if v.Key == key {
-				w.batches[i].Edits = append(b.Edits[:j:j], b.Edits[j+1:]...)
-				b = w.batches[i]
-			}
-		}
+		w.batches[i].Edits = slices.DeleteFunc(slices.Clone(b.Edits), func(e store.Edit) bool { return e.Key == key })
 	}
 }

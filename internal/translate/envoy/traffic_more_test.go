@@ -52,8 +52,12 @@ func TestUpgrades(t *testing.T) {
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: shop.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	in := bufio.NewReader(conn)
 	response, err := http.ReadResponse(in, nil)
-	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("the handshake is answered with %v, %v", response, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("the handshake is answered with %v", response)
 	}
 	_, _ = io.WriteString(conn, "ping\n")
 	if line, err := in.ReadString('\n'); line != "ping\n" {
