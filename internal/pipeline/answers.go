@@ -39,7 +39,7 @@ func (l *Loop) answer(ctx context.Context, e xdsserve.Event) {
 	case xdsserve.Unserved:
 		l.Log.Error("proxy asks for a type that is not served", observe.KeyProxy, e.Proxy, observe.KeyType, e.Type)
 	case xdsserve.WarmTimedOut:
-		l.warmTimedOut(e)
+		l.warmTimedOut(ctx, e)
 	case xdsserve.Acknowledged:
 		l.acknowledged(e)
 	}
@@ -80,26 +80,12 @@ func (l *Loop) refused(ctx context.Context, e xdsserve.Event) {
 // cannot be bound; that may change without a change of ours.
 func cannotBind(message string) bool { return strings.Contains(message, "cannot bind") }
 
-// warmTimedOut notes that resources went out before the clusters they use were ready.
-func (l *Loop) warmTimedOut(e xdsserve.Event) {
-	l.Log.Warn("sent before its clusters were ready", observe.KeyGateway, e.Group, observe.KeyResource, e.Names, observe.KeyMessage, e.Message)
-	message := "sent although a cluster that it uses was not ready in time; requests to that cluster may answer 503 until its host name resolves"
-	for _, name := range e.Names {
-		l.board.setNote(scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}}, message)
-	}
-}
-
-// acknowledged drops what an acknowledgement settles: Envoy acknowledges clusters
-// only when none is warming, so that warnings about slow ones are over; and
-// listeners that it took need not be offered again.
+// acknowledged notes that listeners were taken, which need not be offered again.
 func (l *Loop) acknowledged(e xdsserve.Event) {
-	switch e.Type {
-	case xdsserve.Cluster:
-		l.board.dropNotes(e.Group)
-	case xdsserve.Listener:
-		for _, name := range e.Names {
-			l.retries.acknowledged(scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}})
-		}
-	default: // nothing waits for the others
+	if e.Type != xdsserve.Listener {
+		return
+	}
+	for _, name := range e.Names {
+		l.retries.acknowledged(scoped{Group: e.Group, Name: xdsserve.Name{Type: e.Type, Name: name}})
 	}
 }

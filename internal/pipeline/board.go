@@ -26,8 +26,8 @@ type board struct {
 	accepted map[store.Key]time.Time          // when the accepted revision was accepted
 	rejected map[store.Key]time.Time          // since when an object is rejected
 	facts    map[model.GatewayID]status.Facts
-	notes    map[scoped]string    // warnings from publishing
-	behind   map[string]time.Time // by proxy: since when it has something to answer
+	lacking  map[model.GatewayID][]string // slow clusters without a host
+	behind   map[string]time.Time         // by proxy: since when it has something to answer
 	files    int
 }
 
@@ -36,7 +36,7 @@ func newBoard() *board {
 		origins: map[store.Key]snapshot.Origin{}, byFile: map[string][]snapshot.Finding{},
 		byObject: map[store.Key][]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
 		rejected: map[store.Key]time.Time{}, facts: map[model.GatewayID]status.Facts{},
-		notes: map[scoped]string{}, behind: map[string]time.Time{},
+		lacking: map[model.GatewayID][]string{}, behind: map[string]time.Time{},
 	}
 	b.current.Store(&published{})
 	return b
@@ -124,26 +124,24 @@ func (b *board) forget(g model.GatewayID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.facts, g)
+	delete(b.lacking, g)
 }
 
-func (b *board) note(s scoped) (string, bool) {
+func (b *board) lackingOf(g model.GatewayID) []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	n, ok := b.notes[s]
-	return n, ok
+	return b.lacking[g]
 }
 
-func (b *board) setNote(s scoped, message string) {
+// setLacking notes which slow clusters of a Gateway have no host.
+func (b *board) setLacking(g model.GatewayID, clusters []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.notes[s] = message
-}
-
-// dropNotes drops the warnings about a group's resources.
-func (b *board) dropNotes(group string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	maps.DeleteFunc(b.notes, func(s scoped, _ string) bool { return s.Group == group })
+	if len(clusters) == 0 {
+		delete(b.lacking, g)
+		return
+	}
+	b.lacking[g] = clusters
 }
 
 // answered notes whether a proxy still has something to answer.

@@ -27,6 +27,8 @@ type Infrastructure interface {
 	Ensure([]model.Gateway)
 	// Listeners asks a Gateway's proxy what it listens on.
 	Listeners(context.Context, model.GatewayID) (host.Listeners, error)
+	// EmptyClusters asks a Gateway's proxy which clusters have no host.
+	EmptyClusters(context.Context, model.GatewayID) ([]string, error)
 	ConfigDump(context.Context, model.GatewayID) ([]byte, error)
 }
 
@@ -69,6 +71,7 @@ type Loop struct {
 
 	batches chan snapshot.Batch
 	probes  chan probed
+	lacking chan lacking
 	infra   chan host.Event
 	tasks   sync.WaitGroup
 
@@ -79,6 +82,7 @@ type Loop struct {
 	pending  map[store.Key]time.Time // observed and not yet through a round
 	inflight inflight
 	probing  map[model.GatewayID]*probe
+	slow     map[model.GatewayID]time.Time // Gateways with slow clusters: when to look again
 	retries  retries
 	kept     map[string]scoped // resources that can no longer be made, by collection and key
 	started  bool              // the initial batch went through a round
@@ -89,10 +93,10 @@ type Loop struct {
 func New(o Options) *Loop {
 	l := &Loop{
 		Options: o, board: newBoard(),
-		batches: make(chan snapshot.Batch), probes: make(chan probed), infra: make(chan host.Event, 64),
+		batches: make(chan snapshot.Batch), probes: make(chan probed), lacking: make(chan lacking), infra: make(chan host.Event, 64),
 		window:   coalesce.New(o.Quiet, o.MaxDelay),
 		rejected: map[store.Key]acceptance.Rejection{}, pending: map[store.Key]time.Time{},
-		probing: map[model.GatewayID]*probe{}, kept: map[string]scoped{},
+		probing: map[model.GatewayID]*probe{}, slow: map[model.GatewayID]time.Time{}, kept: map[string]scoped{},
 	}
 	if l.Reach == nil {
 		l.Reach = reach
@@ -127,7 +131,8 @@ const heartbeat = time.Second
 //  1. takes a batch of changes: the observed view advances, a round is due;
 //  2. runs the round that is due: accepts, publishes, and tells readers;
 //  3. takes what proxies answered: changes land, refusals are noted;
-//  4. takes the result of probing a Gateway's listeners: Programmed is known;
+//  4. takes the result of probing a Gateway's listeners, or of looking at its slow
+//     clusters: Programmed is known, a warning is over;
 //  5. takes news of proxy processes;
 //  6. does what time asks for: retries, heartbeat.
 //
@@ -145,6 +150,8 @@ func (l *Loop) Run(ctx context.Context) error {
 			l.answers(ctx, l.Target.Take())
 		case result := <-l.probes:
 			l.probedListeners(ctx, result, l.Now())
+		case result := <-l.lacking:
+			l.clustersLack(result)
 		case event := <-l.infra:
 			l.processNews(event)
 		case <-timer.C:
@@ -178,6 +185,7 @@ func (l *Loop) dueWork(ctx context.Context) {
 		l.round(ctx, now)
 	}
 	l.dueProbes(ctx, now)
+	l.lookAtSlow(ctx, now)
 	for _, name := range l.retries.due(now) {
 		l.Target.Retry(name)
 	}

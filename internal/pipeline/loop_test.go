@@ -232,28 +232,30 @@ func TestUndoneEditIsToldAsReleased(t *testing.T) {
 	})
 }
 
-func TestSlowClusterIsAWarningUntilItIsReady(t *testing.T) {
+func TestSlowClusterIsAWarningUntilItHasHosts(t *testing.T) {
 	inWorld(t, func(w world) {
+		w.change(edit("XBackend", outside("lost", "lost.example")), edit("HTTPRoute", routeTo("shop", "lost")))
 		w.connect(edgeGroup)
+		cluster := w.why("XBackend", "shop/lost").Resources[0].Name
+		w.proxies.lack(cluster)
 		w.proxies.say(xdsserve.WarmTimedOut, edgeGroup, func(e *xdsserve.Event) {
 			e.Type, e.Names = xdsserve.Routes, []string{"shop/edge/8080"}
 		})
-		warned := func() bool {
-			for _, s := range w.why("HTTPRoute", "shop/shop").Steps {
-				if s.Reason == verdict.WarmTimedOut.Name {
-					return true
-				}
+		for _, object := range []struct{ kind, name string }{{"HTTPRoute", "shop/shop"}, {"XBackend", "shop/lost"}} {
+			if !w.warns(object.kind, object.name) {
+				w.Errorf("%s %s has no warning about the name that does not resolve", object.kind, object.name)
 			}
-			return false
 		}
-		if !warned() {
-			w.Error("no warning about the slow cluster")
+		if w.warns("Gateway", edgeGroup) {
+			w.Error("the Gateway is warned of a cluster that it does not use")
 		}
 
-		w.proxies.say(xdsserve.Acknowledged, edgeGroup, func(e *xdsserve.Event) { e.Type = xdsserve.Cluster })
+		w.proxies.lack()
+		time.Sleep(2 * slowAgain)
+		synctest.Wait()
 
-		if warned() {
-			w.Error("the warning stays after the clusters are ready")
+		if w.warns("HTTPRoute", "shop/shop") {
+			w.Error("the warning stays after the name resolved")
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -29,13 +30,19 @@ func (r *Reporter) Overview() admin.Overview {
 		if a, ok := r.attention(j, v); ok {
 			out.Attention = append(out.Attention, a)
 		}
-		if key.Collection == "Gateway" && v.State != verdict.Excluded {
+		if key.Collection == "Gateway" && j.ours() {
 			out.Gateways = append(out.Gateways, r.gateway(at, key, v))
 		}
 	}
 	out.Attention = append(out.Attention, r.nameless()...)
 	slices.SortStableFunc(out.Attention, func(a, b admin.Attention) int { return cmp.Compare(rank(a.State), rank(b.State)) })
 	return out
+}
+
+// ours tells that the object has a status of this controller.
+func (j join) ours() bool {
+	_, has := j.reporter.status(j.at, j.key, status.Facts{})
+	return has
 }
 
 // rank orders states from the one that needs an operator most.

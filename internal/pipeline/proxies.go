@@ -63,15 +63,10 @@ func (r *Reporter) gatewayIDs() []string {
 	return ids
 }
 
-func (r *Reporter) publishSteps(resources []scoped, p belief) []verdict.Step {
+func publishSteps(p belief) []verdict.Step {
 	var steps []verdict.Step
 	for _, refusal := range p.Refused {
 		steps = append(steps, refusedStep(refusal))
-	}
-	for _, s := range resources {
-		if note, ok := r.board.note(s); ok {
-			steps = append(steps, verdict.WarmTimedOut.Step(verdict.Publish, verdict.Warning, note))
-		}
 	}
 	switch {
 	case p.Total == 0:

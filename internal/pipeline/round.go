@@ -85,8 +85,8 @@ func (l *Loop) forget(delta derive.Delta, changes []change) {
 	for c := range derive.Changes(delta, l.Graph.Compiled.Model.Gateways) {
 		if !c.Has {
 			l.board.forget(c.Old.ID)
-			l.board.dropNotes(string(c.Old.ID))
 			delete(l.probing, c.Old.ID)
+			delete(l.slow, c.Old.ID)
 			l.retries.forget(string(c.Old.ID))
 			l.tellLanded(l.inflight.gone(firstOf(string(c.Old.ID))))
 		}

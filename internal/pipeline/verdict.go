@@ -119,7 +119,8 @@ func (j join) steps(now time.Time, resources []scoped, proxies belief) []verdict
 	}
 	if len(resources) > 0 {
 		steps = append(steps, translated(resources))
-		steps = append(steps, j.reporter.publishSteps(resources, proxies)...)
+		steps = append(steps, j.lackingSteps(resources)...)
+		steps = append(steps, publishSteps(proxies)...)
 	}
 	return steps
 }

@@ -13,6 +13,7 @@ import (
 	core_v1 "k8s.io/api/core/v1"
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/infra/host"
@@ -39,7 +40,8 @@ type proxies struct {
 	events    []xdsserve.Event
 	signal    chan struct{}
 	running   []string
-	gone      bool // the admin socket does not answer
+	empty     []string // clusters without a host
+	gone      bool     // the admin socket does not answer
 }
 
 func (p *proxies) Publish(u xdsserve.Update) uint64 {
@@ -133,6 +135,12 @@ func (p *proxies) Listeners(context.Context, model.GatewayID) (host.Listeners, e
 		return host.Listeners{}, host.ErrNotRunning
 	}
 	return host.Listeners{}, nil
+}
+
+func (p *proxies) EmptyClusters(context.Context, model.GatewayID) ([]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.empty, nil
 }
 
 func (p *proxies) ConfigDump(context.Context, model.GatewayID) ([]byte, error) { return nil, nil }
@@ -306,4 +314,32 @@ func (p *proxies) offers() []scoped {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.retried)
+}
+
+// lack says which clusters have no host.
+func (p *proxies) lack(clusters ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.empty = clusters
+}
+
+func (w world) warns(kind, name string) bool {
+	w.Helper()
+	return slices.ContainsFunc(w.why(kind, name).Steps, func(s verdict.Step) bool { return s.Reason == verdict.WarmTimedOut.Name })
+}
+
+// outside is a backend by host name.
+func outside(name, host string) *gateway_xv1alpha1.XBackend {
+	return &gateway_xv1alpha1.XBackend{ObjectMeta: named(name), Spec: gateway_xv1alpha1.BackendSpec{
+		Type: gateway_xv1alpha1.BackendTypeExternalHostname, Port: gateway_xv1alpha1.BackendPort{Number: 80},
+		ExternalHostname: &gateway_xv1alpha1.ExternalHostnameBackend{Hostname: gateway_v1.PreciseHostname(host)},
+	}}
+}
+
+// routeTo goes to an XBackend for every path.
+func routeTo(name, backend string) *gateway_v1.HTTPRoute {
+	r := route(name, backend)
+	ref := &r.Spec.Rules[0].BackendRefs[0].BackendObjectReference
+	ref.Group, ref.Kind, ref.Port = new(gateway_v1.Group("gateway.networking.x-k8s.io")), new(gateway_v1.Kind("XBackend")), nil
+	return r
 }

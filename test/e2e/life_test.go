@@ -239,12 +239,8 @@ spec: {type: ExternalHostname, externalHostname: {hostname: nowhere.e2e.test}, p
 			tries: []try{{from: backend, marks: strconv.Itoa(n)}},
 		})
 	}
-	s.eventually(t, "it says that the route did not wait any longer", func(context.Context) error {
-		if !strings.Contains(s.Output(), "before its clusters were ready") {
-			return errors.New("no word of it")
-		}
-		return nil
-	})
+	s.waitReason(t, "httproute", "e2e/lost", "WarmTimedOut")
+	s.waitReason(t, "xbackend", "e2e/lost", "WarmTimedOut")
 	s.eventually(t, "the route with the lost name answers 503", func(ctx context.Context) error {
 		return s.try(ctx, "lost"+domain, try{status: 503})
 	})

@@ -60,7 +60,7 @@ func (e *Envoy) run(b *envoy_bootstrap_v3.Bootstrap) {
 		e.t.Fatalf("create Envoy's log: %v", err)
 	}
 	e.process = exec.CommandContext(e.t.Context(), Binary(e.t), "--config-path", write(e.t, e.dir, b),
-		"--use-dynamic-base-id", "--concurrency", "1", "--log-level", "warning", "--drain-time-s", "1", "--parent-shutdown-time-s", "2")
+		"--disable-hot-restart", "--concurrency", "1", "--log-level", "warning", "--drain-time-s", "1", "--parent-shutdown-time-s", "2")
 	e.process.Stdout, e.process.Stderr = log, log
 	e.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if err := e.process.Start(); err != nil {

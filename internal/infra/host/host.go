@@ -109,6 +109,18 @@ func (s *Supervisor) Listeners(ctx context.Context, g model.GatewayID) (Listener
 	return p.admin.listeners(ctx)
 }
 
+// EmptyClusters asks a Gateway's Envoy which clusters have no host now, in order.
+// Without a running Envoy the error is ErrNotRunning.
+func (s *Supervisor) EmptyClusters(ctx context.Context, g model.GatewayID) ([]string, error) {
+	p, err := s.running(g)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	return p.admin.emptyClusters(ctx)
+}
+
 // ConfigDump returns Envoy's own configuration dump with secrets redacted by
 // Envoy. Without a running Envoy the error is ErrNotRunning.
 func (s *Supervisor) ConfigDump(ctx context.Context, g model.GatewayID) ([]byte, error) {
