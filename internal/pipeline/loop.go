@@ -27,8 +27,8 @@ type Infrastructure interface {
 	Ensure([]model.Gateway)
 	// Listeners asks a Gateway's proxy what it listens on.
 	Listeners(context.Context, model.GatewayID) (host.Listeners, error)
-	// EmptyClusters asks a Gateway's proxy which clusters have no host.
-	EmptyClusters(context.Context, model.GatewayID) ([]string, error)
+	// ClustersWithHosts asks a Gateway's proxy which clusters have a host.
+	ClustersWithHosts(context.Context, model.GatewayID) ([]string, error)
 	ConfigDump(context.Context, model.GatewayID) ([]byte, error)
 }
 
@@ -174,6 +174,11 @@ func (l *Loop) untilDue() time.Duration {
 	}
 	if at, ok := l.nextProbe(); ok && at.Before(due) {
 		due = at
+	}
+	for _, at := range l.slow {
+		if at.Before(due) {
+			due = at
+		}
 	}
 	return max(due.Sub(now), 0)
 }

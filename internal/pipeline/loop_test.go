@@ -237,10 +237,11 @@ func TestSlowClusterIsAWarningUntilItHasHosts(t *testing.T) {
 		w.change(edit("XBackend", outside("lost", "lost.example")), edit("HTTPRoute", routeTo("shop", "lost")))
 		w.connect(edgeGroup)
 		cluster := w.why("XBackend", "shop/lost").Resources[0].Name
-		w.proxies.lack(cluster)
-		w.proxies.say(xdsserve.WarmTimedOut, edgeGroup, func(e *xdsserve.Event) {
-			e.Type, e.Names = xdsserve.Routes, []string{"shop/edge/8080"}
-		})
+		if w.warns("HTTPRoute", "shop/shop") {
+			w.Error("warned before the name had its time to resolve")
+		}
+		time.Sleep(slowFirst)
+		synctest.Wait()
 		for _, object := range []struct{ kind, name string }{{"HTTPRoute", "shop/shop"}, {"XBackend", "shop/lost"}} {
 			if !w.warns(object.kind, object.name) {
 				w.Errorf("%s %s has no warning about the name that does not resolve", object.kind, object.name)
@@ -250,7 +251,7 @@ func TestSlowClusterIsAWarningUntilItHasHosts(t *testing.T) {
 			w.Error("the Gateway is warned of a cluster that it does not use")
 		}
 
-		w.proxies.lack()
+		w.proxies.resolve(cluster)
 		time.Sleep(2 * slowAgain)
 		synctest.Wait()
 

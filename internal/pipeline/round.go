@@ -66,6 +66,7 @@ func (l *Loop) publish(ctx context.Context, delta derive.Delta, changes []change
 		seq = l.Target.Publish(update)
 	}
 	l.reprobe(ctx, update)
+	l.watchSlow(update, l.Now())
 	if !l.started {
 		l.started = true
 		l.tellLoaded()

@@ -25,8 +25,20 @@ type lacking struct {
 	err      error
 }
 
-// slowAgain is how often slow clusters are looked at.
-const slowAgain = time.Second
+// When slow clusters are looked at: after what they may take, and how often then.
+const (
+	slowFirst = 2500 * time.Millisecond
+	slowAgain = time.Second
+)
+
+// watchSlow looks at the slow clusters of an update once they have had their time.
+func (l *Loop) watchSlow(u xdsserve.Update, now time.Time) {
+	for _, r := range u.Set {
+		if r.Type == xdsserve.Cluster && r.SlowToWarm {
+			l.slow[model.GatewayID(r.Group)] = now.Add(slowFirst)
+		}
+	}
+}
 
 // warmTimedOut notes that resources went out before the clusters they use were ready.
 func (l *Loop) warmTimedOut(ctx context.Context, e xdsserve.Event) {
@@ -45,13 +57,9 @@ func (l *Loop) lookAtSlow(ctx context.Context, now time.Time) {
 		slow := l.slowClusters(gateway)
 		l.tasks.Go(func() {
 			result := lacking{gateway: gateway}
-			var empty []string
-			empty, result.err = l.Proxies.EmptyClusters(ctx, gateway)
-			for _, name := range empty {
-				if slices.Contains(slow, name) {
-					result.clusters = append(result.clusters, name)
-				}
-			}
+			var have []string
+			have, result.err = l.Proxies.ClustersWithHosts(ctx, gateway)
+			result.clusters = slices.DeleteFunc(slow, func(name string) bool { return slices.Contains(have, name) })
 			select {
 			case l.lacking <- result:
 			case <-ctx.Done():

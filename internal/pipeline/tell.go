@@ -134,8 +134,8 @@ func (l *Loop) event(c change, b belief, now time.Time) observe.LiveEvent {
 		e.Message = rejectedFor(now.Sub(c.since))
 	case wasExcluded:
 		finding, _ := l.Graph.Compiled.Findings.Lookup(l.accepted, c.key)
-		if len(finding.Steps) > 0 {
-			e.Message = explain(finding.Steps[0])
+		if step, ok := worst(finding.Steps); ok {
+			e.Message = explain(step)
 		}
 	}
 	if e.Message == "" && c.what == wasChanged {

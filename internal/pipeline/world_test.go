@@ -40,7 +40,7 @@ type proxies struct {
 	events    []xdsserve.Event
 	signal    chan struct{}
 	running   []string
-	empty     []string // clusters without a host
+	resolved  []string // clusters that have a host
 	gone      bool     // the admin socket does not answer
 }
 
@@ -137,10 +137,10 @@ func (p *proxies) Listeners(context.Context, model.GatewayID) (host.Listeners, e
 	return host.Listeners{}, nil
 }
 
-func (p *proxies) EmptyClusters(context.Context, model.GatewayID) ([]string, error) {
+func (p *proxies) ClustersWithHosts(context.Context, model.GatewayID) ([]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.empty, nil
+	return p.resolved, nil
 }
 
 func (p *proxies) ConfigDump(context.Context, model.GatewayID) ([]byte, error) { return nil, nil }
@@ -316,11 +316,11 @@ func (p *proxies) offers() []scoped {
 	return slices.Clone(p.retried)
 }
 
-// lack says which clusters have no host.
-func (p *proxies) lack(clusters ...string) {
+// resolve gives clusters a host.
+func (p *proxies) resolve(clusters ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.empty = clusters
+	p.resolved = clusters
 }
 
 func (w world) warns(kind, name string) bool {

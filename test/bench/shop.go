@@ -81,10 +81,19 @@ func service(name string, at netip.AddrPort) string {
 	return strings.NewReplacer("NAME", name, "ADDRESS", at.Addr().String(), "PORT", fmt.Sprint(at.Port())).Replace(serviceYAML)
 }
 
-const gatewayYAML = `apiVersion: gateway.networking.k8s.io/v1
+// One worker, because the workers of an Envoy take a new table one after the
+// other: only with one does the first new answer mean that no old one follows.
+const gatewayYAML = `apiVersion: gatehouse.dev/v1alpha1
+kind: GatewayConfig
+metadata: {name: one-worker, namespace: bench}
+spec: {concurrency: 1}
+---
+apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: gatehouse}
-spec: {controllerName: gatehouse.dev/gateway-controller}
+spec:
+  controllerName: gatehouse.dev/gateway-controller
+  parametersRef: {group: gatehouse.dev, kind: GatewayConfig, name: one-worker, namespace: bench}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway

@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// emptyClusters are the clusters without a host: their names have not resolved,
-// or nothing is ready behind them.
-func (a admin) emptyClusters(ctx context.Context) ([]string, error) {
+// clustersWithHosts are the clusters that have a host. The others are warming, or
+// their names have not resolved, or nothing stands behind them.
+func (a admin) clustersWithHosts(ctx context.Context) ([]string, error) {
 	body, err := a.get(ctx, "/clusters?format=json")
 	if err != nil {
 		return nil, err
 	}
-	return parseEmptyClusters(body)
+	return parseClustersWithHosts(body)
 }
 
-func parseEmptyClusters(body []byte) ([]string, error) {
+func parseClustersWithHosts(body []byte) ([]string, error) {
 	var page struct {
 		Clusters []struct {
 			Name  string            `json:"name"`
@@ -27,12 +27,12 @@ func parseEmptyClusters(body []byte) ([]string, error) {
 	if err := json.Unmarshal(body, &page); err != nil {
 		return nil, fmt.Errorf("read envoy's clusters: %w", err)
 	}
-	var empty []string
+	var out []string
 	for _, c := range page.Clusters {
-		if len(c.Hosts) == 0 {
-			empty = append(empty, c.Name)
+		if len(c.Hosts) > 0 {
+			out = append(out, c.Name)
 		}
 	}
-	slices.Sort(empty)
-	return empty, nil
+	slices.Sort(out)
+	return out, nil
 }

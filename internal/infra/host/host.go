@@ -109,16 +109,16 @@ func (s *Supervisor) Listeners(ctx context.Context, g model.GatewayID) (Listener
 	return p.admin.listeners(ctx)
 }
 
-// EmptyClusters asks a Gateway's Envoy which clusters have no host now, in order.
-// Without a running Envoy the error is ErrNotRunning.
-func (s *Supervisor) EmptyClusters(ctx context.Context, g model.GatewayID) ([]string, error) {
+// ClustersWithHosts asks a Gateway's Envoy which clusters have a host now, in
+// order. A cluster that is warming still is not among them. Without a running Envoy the error is ErrNotRunning.
+func (s *Supervisor) ClustersWithHosts(ctx context.Context, g model.GatewayID) ([]string, error) {
 	p, err := s.running(g)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	return p.admin.emptyClusters(ctx)
+	return p.admin.clustersWithHosts(ctx)
 }
 
 // ConfigDump returns Envoy's own configuration dump with secrets redacted by
