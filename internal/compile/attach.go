@@ -6,12 +6,20 @@ import (
 	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
+
+// attachFeatures are the features of Gateway API that this file compiles.
+var attachFeatures = featureNames{
+	features.SupportGatewayHTTPListenerIsolation,
+	features.SupportGatewayRouteHostnameIntersectionPrecedence,
+	features.SupportHTTPRouteParentRefPort,
+}
 
 // attachment is where a route attaches: one entry for each parentRef.
 type attachment struct {

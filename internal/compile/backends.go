@@ -5,12 +5,19 @@ import (
 	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
+
+// backendFeatures are the features of Gateway API that this file compiles.
+var backendFeatures = featureNames{
+	features.SupportHTTPRouteBackendProtocolH2C,
+	features.SupportHTTPRouteBackendProtocolWebSocket,
+}
 
 // backend is what a backendRef resolves to.
 type backend struct {

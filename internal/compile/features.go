@@ -7,36 +7,12 @@ import (
 )
 
 // supported are the features of Gateway API that compile and translate serve.
-// A feature enters the list together with the test that proves it.
-var supported = []features.FeatureName{
-	features.SupportGateway,
-	features.SupportGatewayAddressEmpty,
-	features.SupportGatewayHTTPListenerIsolation,
-	features.SupportGatewayPort8080,
-	features.SupportGatewayRouteHostnameIntersectionPrecedence,
-	features.SupportGatewayStaticAddresses,
-	features.SupportHTTPRoute,
-	features.SupportHTTPRoute303RedirectStatusCode,
-	features.SupportHTTPRoute307RedirectStatusCode,
-	features.SupportHTTPRoute308RedirectStatusCode,
-	features.SupportHTTPRouteBackendProtocolH2C,
-	features.SupportHTTPRouteBackendRequestHeaderModification,
-	features.SupportHTTPRouteBackendTimeout,
-	features.SupportHTTPRouteHostRewrite,
-	features.SupportHTTPRouteMethodMatching,
-	features.SupportHTTPRouteNamedRouteRule,
-	features.SupportHTTPRouteParentRefPort,
-	features.SupportHTTPRoutePathRedirect,
-	features.SupportHTTPRoutePathRewrite,
-	features.SupportHTTPRoutePortRedirect,
-	features.SupportHTTPRouteQueryParamMatching,
-	features.SupportHTTPRouteRequestTimeout,
-	features.SupportHTTPRouteResponseHeaderModification,
-	features.SupportHTTPRouteSchemeRedirect,
-	features.SupportReferenceGrant,
-	features.SupportTCPRoute,
-	features.SupportGatewayHTTPSListenerDetectMisdirectedRequests,
-}
+// Each is declared beside the code that compiles it, and has a scenario.
+var supported = slices.Concat(
+	gatewayFeatures, attachFeatures, tableFeatures, grantFeatures,
+	matchFeatures, ruleFeatures, filterFeatures, redirectFeatures, mirrorFeatures, corsFeatures, limitFeatures, backendFeatures,
+	tcpFeatures,
+)
 
 // SupportedFeatures are the names of the served features of Gateway API, in order.
 func SupportedFeatures() []string {
@@ -47,3 +23,5 @@ func SupportedFeatures() []string {
 	slices.Sort(names)
 	return names
 }
+
+type featureNames = []features.FeatureName

@@ -5,14 +5,25 @@ import (
 	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
+// filterFeatures are the features of Gateway API that this file compiles.
+var filterFeatures = featureNames{
+	features.SupportHTTPRouteBackendRequestHeaderModification,
+	features.SupportHTTPRouteBackendURLRewrite,
+	features.SupportHTTPRouteHostRewrite,
+	features.SupportHTTPRoutePathRewrite,
+	features.SupportHTTPRouteResponseHeaderModification,
+}
+
 // filterSet is what the filters of one rule, or of one backend, add up to.
 type filterSet struct {
-	Headers  model.Filters
+	Headers  model.Filters // without the mirrors
+	Mirrors  []mirrorWish
 	Redirect *model.Redirect
 	Rewrite  *model.Rewrite
 	// Invalid is a value that no rule may have: the rule is dropped.
@@ -30,8 +41,11 @@ func readFilters(field string, specs []gateway_v1.HTTPRouteFilter) filterSet {
 	for i, spec := range specs {
 		out.add(indexed(field, i), spec)
 	}
-	if out.Redirect != nil && out.Rewrite != nil {
+	switch {
+	case out.Redirect != nil && out.Rewrite != nil:
 		out.Invalid = first(out.Invalid, problemf(verdict.IncompatibleFilters, field, "RequestRedirect and URLRewrite exclude each other"))
+	case out.Redirect != nil && len(out.Mirrors) > 0:
+		out.Invalid = first(out.Invalid, problemf(verdict.IncompatibleFilters, field, "RequestRedirect and RequestMirror exclude each other: a redirected request goes to no backend"))
 	}
 	return out
 }
@@ -50,6 +64,12 @@ func (f *filterSet) add(field string, spec gateway_v1.HTTPRouteFilter) {
 		path, why := readPathEdit(field+".urlRewrite.path", spec.URLRewrite.Path)
 		f.Rewrite = &model.Rewrite{Hostname: string(orElse(spec.URLRewrite.Hostname, "")), Path: path}
 		f.Invalid = first(f.Invalid, why)
+	case spec.Type == gateway_v1.HTTPRouteFilterRequestMirror && spec.RequestMirror != nil:
+		wish, why := readMirror(field+".requestMirror", *spec.RequestMirror)
+		f.Mirrors, f.Invalid = append(f.Mirrors, wish), first(f.Invalid, why)
+	case spec.Type == gateway_v1.HTTPRouteFilterCORS && spec.CORS != nil:
+		cors, why := readCORS(field+".cors", *spec.CORS)
+		f.Headers.CORS, f.Invalid = cors, first(f.Invalid, why)
 	default:
 		f.close(field, spec)
 	}
@@ -64,7 +84,7 @@ func (f *filterSet) close(field string, spec gateway_v1.HTTPRouteFilter) {
 			kind = string(spec.ExtensionRef.Kind)
 		}
 		f.Unresolved = first(f.Unresolved, problemf(verdict.InvalidKind, field+".extensionRef", "kind %q is no filter known here", kind))
-	case gateway_v1.HTTPRouteFilterRequestMirror, gateway_v1.HTTPRouteFilterCORS, gateway_v1.HTTPRouteFilterExternalAuth:
+	case gateway_v1.HTTPRouteFilterExternalAuth:
 		f.Closed = first(f.Closed, problemf(verdict.NotYetSupported, field+".type", "%s is not served yet; requests answer 500 rather than skip it", spec.Type))
 	default:
 		f.Closed = first(f.Closed, problemf(verdict.UnsupportedValue, field+".type", "%q is no filter with its settings; requests answer 500 rather than skip it", spec.Type))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -12,6 +11,9 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
+
+// referrer is a route that refers to backends.
+type referrer struct{ Kind, Namespace string }
 
 // weighted is a backendRef of any kind of route.
 type weighted struct {
@@ -40,13 +42,13 @@ func weightOf(w *int32) uint32 { return uint32(max(0, orElse(w, 1))) }
 
 // forward resolves the backends of a rule. It returns nil where no backend that
 // has a weight can be used: then every request has the answer of a missing backend.
-func (b *build) forward(c *derive.Ctx, field, routeKind, namespace string, refs []weighted, r *rule) *model.Forward {
+func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weighted, r *rule) *model.Forward {
 	out := &model.Forward{}
 	var usable, missing uint32
 	dark := map[*problem]uint32{} // weights of backends that cannot be used
 	for i, ref := range refs {
 		at := indexed(field, i)
-		found := b.resolve(c, at, routeKind, namespace, ref.Ref)
+		found := b.resolve(c, at, from.Kind, from.Namespace, ref.Ref)
 		filters := r.share(at, ref.Filters)
 		if found.Problem != nil {
 			r.Unresolved = append(r.Unresolved, found.Problem)
@@ -61,14 +63,13 @@ func (b *build) forward(c *derive.Ctx, field, routeKind, namespace string, refs 
 			continue
 		}
 		usable += ref.Weight
-		r.Clusters = append(r.Clusters, found.Cluster)
-		out.Backends = append(out.Backends, model.WeightedBackend{Cluster: found.Cluster.ID, Weight: ref.Weight, Filters: filters})
+		out.Backends = append(out.Backends, b.give(c, from, ref.Weight, found, filters, r))
 	}
 	if usable+missing == 0 {
-		r.Warnings = append(r.Warnings, problemf(verdict.NoBackends, field, "no backend has a weight above 0; all %s", unanswered(routeKind)))
+		r.Warnings = append(r.Warnings, problemf(verdict.NoBackends, field, "no backend has a weight above 0; all %s", unanswered(from.Kind)))
 	}
 	for why, weight := range dark {
-		why.Message += fmt.Sprintf("; %s of %s", percent(weight, usable+missing), unanswered(routeKind))
+		why.Message += fmt.Sprintf("; %s of %s", percent(weight, usable+missing), unanswered(from.Kind))
 	}
 	if usable == 0 {
 		r.Clusters, r.Dark = nil, true
@@ -93,39 +94,25 @@ func percent(weight, sum uint32) string {
 	return strconv.FormatFloat(math.Round(1000*float64(weight)/float64(sum))/10, 'f', -1, 64) + "%"
 }
 
-// share reads the filters of one backend. Only header edits can be applied to a
-// share; any other filter closes the rule.
-func (r *rule) share(field string, specs []gateway_v1.HTTPRouteFilter) model.Filters {
+// share reads the filters of one backend, which apply to its share only.
+func (r *rule) share(field string, specs []gateway_v1.HTTPRouteFilter) filterSet {
 	filters := readFilters(field+".filters", specs)
 	r.Invalid = first(r.Invalid, filters.Invalid)
-	if filters.Redirect != nil || filters.Rewrite != nil {
-		filters.Closed = first(filters.Closed, problemf(verdict.NotYetSupported, field+".filters", "RequestRedirect and URLRewrite are not served for a single backend yet; requests answer 500 rather than skip it"))
-	}
 	r.Closed = first(r.Closed, filters.Closed, filters.Unresolved)
-	return filters.Headers
+	r.replacesPrefix(field+".filters", filters)
+	return filters
 }
 
-// readTimeouts is the bound on a request: without retries a request to the
-// backend is the whole of it, so the shorter of the two that is set.
-func readTimeouts(field string, spec *gateway_v1.HTTPRouteTimeouts) (time.Duration, *problem) {
-	if spec == nil {
-		return 0, nil
+// give adds a backend that can be used to those of a rule.
+func (b *build) give(c *derive.Ctx, from referrer, weight uint32, to backend, filters filterSet, r *rule) model.WeightedBackend {
+	out := model.WeightedBackend{
+		Cluster: to.Cluster.ID, Weight: weight,
+		Filters: filters.Headers, Redirect: filters.Redirect, Rewrite: filters.Rewrite,
 	}
-	request, why := readDuration(field+".request", spec.Request)
-	toBackend, whyBackend := readDuration(field+".backendRequest", spec.BackendRequest)
-	if request == 0 || toBackend != 0 && toBackend < request {
-		request = toBackend
+	if out.Redirect != nil {
+		return out
 	}
-	return request, first(why, whyBackend)
-}
-
-func readDuration(field string, spec *gateway_v1.Duration) (time.Duration, *problem) {
-	if spec == nil {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(string(*spec))
-	if err != nil || d < 0 {
-		return 0, problemf(verdict.UnsupportedValue, field, "%q: must be a duration such as 1m30s", *spec)
-	}
-	return d, nil
+	r.Clusters = append(r.Clusters, to.Cluster)
+	out.Filters.Mirrors = b.mirrors(c, from, filters.Mirrors, r)
+	return out
 }

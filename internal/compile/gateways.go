@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	gatehouse_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/gateway/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -11,6 +12,14 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
+
+// gatewayFeatures are the features of Gateway API that this file compiles.
+var gatewayFeatures = featureNames{
+	features.SupportGateway,
+	features.SupportGatewayAddressEmpty,
+	features.SupportGatewayPort8080,
+	features.SupportGatewayStaticAddresses,
+}
 
 // gateway is a Gateway as far as its own spec, its class and its settings decide.
 type gateway struct {

@@ -2,11 +2,17 @@ package compile
 
 import (
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
+
+// grantFeatures are the features of Gateway API that this file compiles.
+var grantFeatures = featureNames{
+	features.SupportReferenceGrant,
+}
 
 // anyName stands for every name of a kind in a namespace.
 const anyName = "*"

@@ -7,10 +7,17 @@ import (
 	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
+
+// matchFeatures are the features of Gateway API that this file compiles.
+var matchFeatures = featureNames{
+	features.SupportHTTPRouteMethodMatching,
+	features.SupportHTTPRouteQueryParamMatching,
+}
 
 // readMatch turns one match of a rule into the model's.
 func readMatch(field string, spec gateway_v1.HTTPRouteMatch) (model.Match, *problem) {

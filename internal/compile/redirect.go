@@ -4,10 +4,21 @@ import (
 	"slices"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
+
+// redirectFeatures are the features of Gateway API that this file compiles.
+var redirectFeatures = featureNames{
+	features.SupportHTTPRoute303RedirectStatusCode,
+	features.SupportHTTPRoute307RedirectStatusCode,
+	features.SupportHTTPRoute308RedirectStatusCode,
+	features.SupportHTTPRoutePathRedirect,
+	features.SupportHTTPRoutePortRedirect,
+	features.SupportHTTPRouteSchemeRedirect,
+}
 
 var (
 	redirectStatuses = []int{301, 302, 303, 307, 308}

@@ -1,18 +1,26 @@
 package compile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
+
+// ruleFeatures are the features of Gateway API that this file compiles.
+var ruleFeatures = featureNames{
+	features.SupportHTTPRoute,
+	features.SupportHTTPRouteNamedRouteRule,
+}
 
 // rules are the rules of one HTTPRoute, wherever it attaches.
 type rules struct {
@@ -34,8 +42,10 @@ type rule struct {
 	// Unresolved are references of the rule that lead nowhere.
 	Unresolved []*problem
 	Warnings   []*problem
-	Clusters   []upstream
-	Uses       []string // objects by "Kind ns/name", and permissions
+	// Prefixed are the filters that replace the prefix that a match has.
+	Prefixed string
+	Clusters []upstream
+	Uses     []string // objects by "Kind ns/name", and permissions
 }
 
 // entry is one match of a rule, with what is done with a request.
@@ -73,33 +83,35 @@ func (b *build) readRules(c *derive.Ctx, key string, route *gateway_v1.HTTPRoute
 		}
 		filters := readFilters(field+".filters", spec.Filters)
 		r.Invalid, r.Closed = filters.Invalid, filters.Closed
-		action := b.act(c, field, route.Namespace, spec, filters, &r)
-		r.enter(field, key, spec.Matches, filters, action)
+		action := b.act(c, field, referrer{kindHTTPRoute, route.Namespace}, spec, filters, &r)
+		r.enter(field, key, spec.Matches, action)
 		out.Rules = append(out.Rules, r)
 	}
 	return out, true
 }
 
 // act reads what a rule does with requests.
-func (b *build) act(c *derive.Ctx, field, namespace string, spec gateway_v1.HTTPRouteRule, filters filterSet, r *rule) model.Route {
+func (b *build) act(c *derive.Ctx, field string, from referrer, spec gateway_v1.HTTPRouteRule, filters filterSet, r *rule) model.Route {
 	if filters.Unresolved != nil {
 		r.Unresolved = append(r.Unresolved, filters.Unresolved)
 	}
-	timeout, why := readTimeouts(field+".timeouts", spec.Timeouts)
+	bounds, why := readLimits(field, spec)
 	r.Invalid = first(r.Invalid, why)
 	r.warn(field, spec)
+	r.replacesPrefix(field+".filters", filters)
 	out := model.Route{Filters: filters.Headers, Rewrite: filters.Rewrite}
 	if filters.Redirect != nil {
 		out.Redirect = filters.Redirect
 	} else {
-		out.Forward = b.forward(c, field+".backendRefs", kindHTTPRoute, namespace, httpBackends(spec.BackendRefs), r)
+		out.Forward = b.forward(c, from, field+".backendRefs", httpBackends(spec.BackendRefs), r)
 	}
 	switch {
 	case r.Closed != nil || filters.Unresolved != nil:
 		r.Clusters, r.Uses = nil, nil
 		return model.Route{Status: 500}
 	case out.Forward != nil:
-		out.Forward.Timeout = timeout
+		bounds.bound(out.Forward)
+		out.Filters.Mirrors = b.mirrors(c, from, filters.Mirrors, r)
 	case out.Redirect == nil:
 		out.Status, out.Rewrite = 500, nil
 	}
@@ -108,22 +120,19 @@ func (b *build) act(c *derive.Ctx, field, namespace string, spec gateway_v1.HTTP
 
 // warn notes the fields of a rule that have no effect yet and may be skipped.
 func (r *rule) warn(field string, spec gateway_v1.HTTPRouteRule) {
-	if spec.Retry != nil {
-		r.Warnings = append(r.Warnings, problemf(verdict.NotYetSupported, field+".retry", "requests are not retried as asked yet"))
-	}
 	if spec.SessionPersistence != nil { //nolint:staticcheck // deprecated, and must be seen all the same
 		r.Warnings = append(r.Warnings, problemf(verdict.NotYetSupported, field+".sessionPersistence", "sessions do not stay with one endpoint yet"))
 	}
 }
 
 // enter makes an entry of each match; no matches match everything.
-func (r *rule) enter(field, key string, matches []gateway_v1.HTTPRouteMatch, filters filterSet, action model.Route) {
+func (r *rule) enter(field, key string, matches []gateway_v1.HTTPRouteMatch, action model.Route) {
 	if len(matches) == 0 {
 		matches = []gateway_v1.HTTPRouteMatch{{}}
 	}
 	for i, spec := range matches {
 		match, why := readMatch(indexed(field+".matches", i), spec)
-		r.Invalid = first(r.Invalid, why, prefixEdit(field, match, filters))
+		r.Invalid = first(r.Invalid, why, r.prefixEdit(match))
 		e := entry{Route: action, Rank: rankOf(match), Match: digest(match)}
 		e.Route.Match = match
 		e.Route.Name = key + "/" + digest(e.Route)
@@ -135,12 +144,18 @@ func (r *rule) enter(field, key string, matches []gateway_v1.HTTPRouteMatch, fil
 	}
 }
 
+// replacesPrefix notes filters that replace a matched prefix.
+func (r *rule) replacesPrefix(field string, f filterSet) {
+	if f.Rewrite != nil && f.Rewrite.Path != nil && f.Rewrite.Path.Prefix ||
+		f.Redirect != nil && f.Redirect.Path != nil && f.Redirect.Path.Prefix {
+		r.Prefixed = cmp.Or(r.Prefixed, field)
+	}
+}
+
 // prefixEdit refuses to replace a prefix where none is matched.
-func prefixEdit(field string, match model.Match, filters filterSet) *problem {
-	edits := filters.Rewrite != nil && filters.Rewrite.Path != nil && filters.Rewrite.Path.Prefix ||
-		filters.Redirect != nil && filters.Redirect.Path != nil && filters.Redirect.Path.Prefix
-	if edits && match.Path.Kind != model.PathPrefix {
-		return problemf(verdict.IncompatibleFilters, field+".filters", "ReplacePrefixMatch needs a match of type PathPrefix, not %s", match.Path.Kind)
+func (r *rule) prefixEdit(match model.Match) *problem {
+	if r.Prefixed != "" && match.Path.Kind != model.PathPrefix {
+		return problemf(verdict.IncompatibleFilters, r.Prefixed, "ReplacePrefixMatch needs a match of type PathPrefix, not %s", match.Path.Kind)
 	}
 	return nil
 }

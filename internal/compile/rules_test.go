@@ -41,8 +41,37 @@ func TestFiltersOfARule(t *testing.T) {
 			model.Route{Redirect: &model.Redirect{Hostname: "b.example", Port: 8080, Status: 302}},
 		},
 		{
-			"the shorter timeout", "{timeouts: {request: 10s, backendRequest: 1500ms}, " + to + "}",
-			model.Route{Forward: &model.Forward{Timeout: 1500 * time.Millisecond, Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}}},
+			"a timeout of the whole and of each try", "{timeouts: {request: 10s, backendRequest: 1500ms}, " + to + "}",
+			model.Route{Forward: &model.Forward{Timeout: 10 * time.Second, TryTimeout: 1500 * time.Millisecond, Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}}},
+		},
+		{
+			"retries", "{retry: {codes: [503, 500, 503], attempts: 3, backoff: 250ms}, " + to + "}",
+			model.Route{Forward: &model.Forward{Retry: &model.Retry{Attempts: 3, Codes: []uint32{500, 503}, Backoff: 250 * time.Millisecond}, Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}}},
+		},
+		{
+			"retries that are off", "{retry: {attempts: 0}, " + to + "}",
+			model.Route{Forward: &model.Forward{Retry: &model.Retry{}, Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}}},
+		},
+		{
+			"mirrors", "{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: one, port: 80}}}, {type: RequestMirror, requestMirror: {percent: 5, backendRef: {name: one, port: 80}}}, {type: RequestMirror, requestMirror: {percent: 0, backendRef: {name: one, port: 80}}}, {type: RequestMirror, requestMirror: {fraction: {numerator: 1, denominator: 3}, backendRef: {name: one, port: 80}}}], " + to + "}",
+			model.Route{
+				Filters: model.Filters{Mirrors: []model.Mirror{{Cluster: "shop/one:80", Millionths: 1_000_000}, {Cluster: "shop/one:80", Millionths: 50_000}, {Cluster: "shop/one:80", Millionths: 333_333}}},
+				Forward: &model.Forward{Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}},
+			},
+		},
+		{
+			"CORS", "{filters: [{type: CORS, cors: {allowOrigins: ['HTTPS://A.example:443', 'http://*.b.example:8080'], allowMethods: [GET], allowHeaders: [X-A, x-a], exposeHeaders: ['*'], allowCredentials: true}}], " + to + "}",
+			model.Route{
+				Filters: model.Filters{CORS: &model.CORS{Origins: []string{"https://a.example", "http://*.b.example:8080"}, Methods: []string{"GET"}, Headers: []string{"x-a"}, Expose: []string{"*"}, Credentials: true, MaxAge: 5 * time.Second}},
+				Forward: &model.Forward{Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}},
+			},
+		},
+		{
+			"filters of one backend", "{backendRefs: [{name: one, port: 80, weight: 2, filters: [{type: URLRewrite, urlRewrite: {hostname: b.example}}, {type: RequestMirror, requestMirror: {backendRef: {name: one, port: 80}}}]}, {name: one, port: 80, filters: [{type: RequestRedirect, requestRedirect: {hostname: c.example}}]}]}",
+			model.Route{Forward: &model.Forward{Backends: []model.WeightedBackend{
+				{Cluster: "shop/one:80", Weight: 2, Rewrite: &model.Rewrite{Hostname: "b.example"}, Filters: model.Filters{Mirrors: []model.Mirror{{Cluster: "shop/one:80", Millionths: 1_000_000}}}},
+				{Cluster: "shop/one:80", Weight: 1, Redirect: &model.Redirect{Hostname: "c.example", Port: 8080, Status: 302}},
+			}}},
 		},
 		{
 			"a timeout of 0 is none", "{timeouts: {request: 10s, backendRequest: 0s}, " + to + "}",
@@ -68,11 +97,8 @@ func TestFiltersThatFailClosed(t *testing.T) {
 		resolved   string
 		reason     verdict.Reason
 	}{
-		{"mirror", "{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: one, port: 80}}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.NotYetSupported},
-		{"CORS", "{filters: [{type: CORS, cors: {allowOrigins: ['*']}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.NotYetSupported},
 		{"external authorisation", "{filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: one, port: 80}}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.NotYetSupported},
 		{"a kind of filter that is unknown", "{filters: [{type: Shiny}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.UnsupportedValue},
-		{"a filter of a backend", "{backendRefs: [{name: one, port: 80, filters: [{type: URLRewrite, urlRewrite: {hostname: b.example}}]}]}", "UnsupportedValue", "ResolvedRefs", verdict.NotYetSupported},
 		{"a reference to a filter that is unknown", "{filters: [{type: ExtensionRef, extensionRef: {group: example.net, kind: Thing, name: x}}], backendRefs: [{name: one, port: 80}]}", "Accepted", "InvalidKind", verdict.InvalidKind},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,6 +126,18 @@ func TestValuesThatNothingIsSpecifiedFor(t *testing.T) {
 		{"a timeout", "{timeouts: {request: soon}}", "spec.rules[0].timeouts.request", verdict.UnsupportedValue, true},
 		{"the host as a header", "{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: x}]}}]}", "spec.rules[0].filters[0].requestHeaderModifier", verdict.UnsupportedValue, true},
 		{"a prefix replaced where none is matched", "{matches: [{path: {type: Exact, value: /a}}], filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /b}}}]}", "spec.rules[0].filters", verdict.IncompatibleFilters, false},
+		{"a prefix replaced for one backend where none is matched", "{matches: [{path: {type: Exact, value: /a}}], backendRefs: [{name: one, port: 80, filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /b}}}]}]}", "spec.rules[0].backendRefs[0].filters", verdict.IncompatibleFilters, false},
+		{"a timeout longer than the one around it", "{timeouts: {request: 1s, backendRequest: 2s}}", "spec.rules[0].timeouts.backendRequest", verdict.UnsupportedValue, true},
+		{"a code to retry", "{retry: {codes: [200]}}", "spec.rules[0].retry.codes[0]", verdict.UnsupportedValue, true},
+		{"a number of retries", "{retry: {attempts: -1}}", "spec.rules[0].retry.attempts", verdict.UnsupportedValue, true},
+		{"a pause between tries", "{retry: {backoff: later}}", "spec.rules[0].retry.backoff", verdict.UnsupportedValue, true},
+		{"a percentage", "{filters: [{type: RequestMirror, requestMirror: {percent: 101, backendRef: {name: one, port: 80}}}]}", "spec.rules[0].filters[0].requestMirror.percent", verdict.UnsupportedValue, true},
+		{"a fraction", "{filters: [{type: RequestMirror, requestMirror: {fraction: {numerator: 3, denominator: 2}, backendRef: {name: one, port: 80}}}]}", "spec.rules[0].filters[0].requestMirror.fraction", verdict.UnsupportedValue, true},
+		{"an origin", "{filters: [{type: CORS, cors: {allowOrigins: [a.example]}}]}", "spec.rules[0].filters[0].cors.allowOrigins[0]", verdict.UnsupportedValue, true},
+		{"the port of an origin", "{filters: [{type: CORS, cors: {allowOrigins: ['http://a.example:0']}}]}", "spec.rules[0].filters[0].cors.allowOrigins[0]", verdict.UnsupportedValue, true},
+		{"everything beside a method", "{filters: [{type: CORS, cors: {allowMethods: ['*', GET]}}]}", "spec.rules[0].filters[0].cors.allowMethods", verdict.UnsupportedValue, true},
+		{"a header that is no name", "{filters: [{type: CORS, cors: {allowHeaders: ['x y']}}]}", "spec.rules[0].filters[0].cors.allowHeaders[0]", verdict.UnsupportedValue, true},
+		{"a mirror of what is redirected", "{filters: [{type: RequestRedirect, requestRedirect: {}}, {type: RequestMirror, requestMirror: {backendRef: {name: one, port: 80}}}]}", "spec.rules[0].filters", verdict.IncompatibleFilters, false},
 		{"filters that exclude each other", "{filters: [{type: RequestRedirect, requestRedirect: {}}, {type: URLRewrite, urlRewrite: {hostname: b.example}}]}", "spec.rules[0].filters", verdict.IncompatibleFilters, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,7 +170,7 @@ spec:
   rules:
   - {matches: [{path: {value: /good}}]}
   - {name: bad, matches: [{path: {type: RegularExpression, value: '/('}}, {path: {value: /also-gone}}]}
-  - {matches: [{path: {value: /closed}}], filters: [{type: CORS, cors: {}}]}
+  - {matches: [{path: {value: /closed}}], filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: one, port: 80}}}]}
 `)
 	f := w.finding("HTTPRoute", "shop/r")
 	equal(t, routesOf(w, "shop/edge/8080", "a.example"), []string{"shop/r /closed", "shop/r /good"})
@@ -148,7 +186,18 @@ spec:
 
 // What may be skipped is a warning; the rule serves.
 func TestFieldsWithoutEffectYet(t *testing.T) {
-	r, f, _ := oneRoute(t, "{retry: {attempts: 2}, sessionPersistence: {type: Cookie}, backendRefs: [{name: one, port: 80}]}", oneService)
+	r, f, _ := oneRoute(t, "{sessionPersistence: {type: Cookie}, backendRefs: [{name: one, port: 80}]}", oneService)
 	equal(t, action(r), "shop/one:80*1")
-	equal(t, reasons(f), []string{"ok Attached", "warning NotYetSupported", "warning NotYetSupported"})
+	equal(t, reasons(f), []string{"ok Attached", "warning NotYetSupported"})
+}
+
+// A mirror that cannot be used is left out, and says so; requests pass.
+func TestMirrorsThatCannotBeUsed(t *testing.T) {
+	r, f, w := oneRoute(t, "{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: absent, port: 80}}}, {type: RequestMirror, requestMirror: {backendRef: {name: far, namespace: other, port: 80}}}, {type: RequestMirror, requestMirror: {backendRef: {name: two, port: 80}}}], backendRefs: [{name: one, port: 80}]}",
+		oneService, strings.ReplaceAll(oneService, "one", "two"))
+	equal(t, action(r), "shop/one:80*1")
+	equal(t, r.Filters.Mirrors, []model.Mirror{{Cluster: "shop/two:80", Millionths: 1_000_000}})
+	equal(t, conditionText(f.Status.Parents[0].Conditions), "Accepted=True Accepted, ResolvedRefs=False BackendNotFound")
+	equal(t, reasons(f), []string{"ok Attached", "warning BackendNotFound", "warning RefNotPermitted"})
+	equal(t, reasons(w.finding("Service", "shop/two")), []string{"ok Referenced"})
 }

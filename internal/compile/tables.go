@@ -5,9 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/gateway-api/pkg/features"
+
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
+
+// tableFeatures are the features of Gateway API that this file compiles.
+var tableFeatures = featureNames{
+	features.SupportGatewayHTTPSListenerDetectMisdirectedRequests,
+}
 
 // tableSpec is a route table that a served listener has, whether or not routes
 // attach.

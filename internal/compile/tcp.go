@@ -6,11 +6,17 @@ import (
 	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
+
+// tcpFeatures are the features of Gateway API that this file compiles.
+var tcpFeatures = featureNames{
+	features.SupportTCPRoute,
+}
 
 // streamRule is what a TCPRoute does with connections.
 type streamRule struct {
@@ -28,7 +34,7 @@ func (b *build) readStream(c *derive.Ctx, _ string, route *gateway_v1.TCPRoute) 
 		return out, true
 	}
 	refs := plainBackends(route.Spec.Rules[0].BackendRefs)
-	out.Forward = b.forward(c, "spec.rules[0].backendRefs", kindTCPRoute, route.Namespace, refs, &out.rule)
+	out.Forward = b.forward(c, referrer{kindTCPRoute, route.Namespace}, "spec.rules[0].backendRefs", refs, &out.rule)
 	out.Uses, out.Clusters = distinct(out.Uses), distinctUpstreams(out.Clusters)
 	if len(route.Spec.Rules) > 1 {
 		out.Extra = problemf(verdict.UnsupportedValue, "spec.rules[1]", "a TCPRoute has one rule here: nothing tells which connection another one would be for")

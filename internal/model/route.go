@@ -83,6 +83,10 @@ type Forward struct {
 	Backends []WeightedBackend
 	// Timeout bounds the whole request; 0 means none.
 	Timeout time.Duration
+	// TryTimeout bounds each request to a backend; 0 means none.
+	TryTimeout time.Duration `json:",omitzero"`
+	// Retry is nil where only what no backend has begun to process is tried again.
+	Retry *Retry `json:",omitzero"`
 }
 
 // WeightedBackend is one share of a Forward. An empty Cluster answers 500 for
@@ -90,26 +94,13 @@ type Forward struct {
 type WeightedBackend struct {
 	Cluster ClusterID
 	Weight  uint32
-	// Filters apply to this share only.
-	Filters Filters
+	// Filters, Rewrite and Redirect apply to this share only, after those of the
+	// route. A Rewrite replaces what it sets of the route's; a share with a
+	// Redirect is answered and forwards nothing.
+	Filters  Filters
+	Rewrite  *Rewrite  `json:",omitzero"`
+	Redirect *Redirect `json:",omitzero"`
 }
-
-// Filters change headers. Names are lower case.
-type Filters struct {
-	Request, Response HeaderEdit
-}
-
-// HeaderEdit is applied in the order remove, set, add.
-type HeaderEdit struct {
-	Set, Add []Header
-	Remove   []string
-}
-
-// Header is one name and value.
-type Header struct{ Name, Value string }
-
-// IsZero reports whether the edit changes nothing.
-func (e HeaderEdit) IsZero() bool { return len(e.Set) == 0 && len(e.Add) == 0 && len(e.Remove) == 0 }
 
 // Rewrite changes host and path on the way to the backend.
 type Rewrite struct {

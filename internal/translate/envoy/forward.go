@@ -7,7 +7,6 @@ import (
 	"time"
 
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -25,9 +24,6 @@ const maxTimeout = 365 * 24 * time.Hour
 // of a share does not exist, Envoy answers with the route's status for unknown
 // clusters, which is 500; other shares are not touched.
 func forward(route *envoy_route_v3.Route, r model.Route, edits headerEdits) ([]xdsserve.Name, error) {
-	if r.Forward.Timeout < 0 || r.Forward.Timeout > maxTimeout {
-		return nil, faultf("forward.timeout", r.Forward.Timeout.String(), "a timeout is between 0 and %s", maxTimeout)
-	}
 	shares, err := translateShares(r.Forward.Backends)
 	if err != nil {
 		return nil, err
@@ -38,16 +34,20 @@ func forward(route *envoy_route_v3.Route, r model.Route, edits headerEdits) ([]x
 		edits.onRoute(route)
 		return nil, nil
 	}
-	action := &envoy_route_v3.RouteAction{
-		Timeout:                     durationpb.New(r.Forward.Timeout),
-		ClusterNotFoundResponseCode: envoy_route_v3.RouteAction_INTERNAL_SERVER_ERROR,
+	action := &envoy_route_v3.RouteAction{ClusterNotFoundResponseCode: envoy_route_v3.RouteAction_INTERNAL_SERVER_ERROR}
+	if err := limit(action, r.Forward); err != nil {
+		return nil, err
 	}
 	if err := rewrite(action, r.Match.Path, r.Rewrite); err != nil {
 		return nil, within("rewrite", err)
 	}
+	mirrored, err := mirror(action, r.Filters.Mirrors)
+	if err != nil {
+		return nil, within("filters", err)
+	}
 	route.Action = &envoy_route_v3.Route_Route{Route: action}
 	spread(route, action, edits, shares)
-	return uses, nil
+	return append(uses, mirrored...), nil
 }
 
 // share is the part of a route's requests that goes to one backend.

@@ -73,10 +73,10 @@ func virtualHost(h model.VirtualHost, out *fragment) (*envoy_route_v3.VirtualHos
 // A route that matches but cannot act answers 500, as Gateway API asks for
 // rules that cannot be served; one whose match is wrong is left out.
 func hostRoute(h model.VirtualHost, r model.Route, out *fragment) []*envoy_route_v3.Route {
-	route, uses, err := translateRoute(h.Domain, r)
+	made, uses, err := translateRoute(h.Domain, r)
 	if err == nil {
 		out.uses = append(out.uses, uses...)
-		return []*envoy_route_v3.Route{route}
+		return made
 	}
 	out.failures = append(out.failures, failure(xdsserve.Routes, string(h.Table), r.Origins, err))
 	match, err := translateMatch(r.Match)

@@ -5,7 +5,6 @@ import (
 
 	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	envoy_listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	envoy_router_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	envoy_hcm_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -49,7 +48,7 @@ func (b *listenerBuilder) http(table model.TableID) (*envoy_listener_v3.Filter, 
 // connectionManager has the settings that all HTTP listeners share; the
 // package comment gives their reasons.
 func connectionManager(table string, s model.Settings) (*envoy_hcm_v3.HttpConnectionManager, error) {
-	router, err := pack(&envoy_router_v3.Router{SuppressEnvoyHeaders: true})
+	filters, err := httpFilters()
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +61,7 @@ func connectionManager(table string, s model.Settings) (*envoy_hcm_v3.HttpConnec
 		RouteSpecifier: &envoy_hcm_v3.HttpConnectionManager_Rds{Rds: &envoy_hcm_v3.Rds{
 			RouteConfigName: table, ConfigSource: fromADS(),
 		}},
-		HttpFilters: []*envoy_hcm_v3.HttpFilter{{
-			Name: "envoy.filters.http.router", ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: router},
-		}},
+		HttpFilters:                  filters,
 		UseRemoteAddress:             wrapperspb.Bool(true),
 		NormalizePath:                wrapperspb.Bool(true),
 		MergeSlashes:                 true,

@@ -9,30 +9,54 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
-// translateRoute makes one route of the virtual host of a domain, and names the
-// clusters that it uses.
-func translateRoute(domain string, r model.Route) (*envoy_route_v3.Route, []xdsserve.Name, error) {
-	if err := checkName("name", r.Name); err != nil {
+// translateRoute makes the routes of one route of the virtual host of a domain,
+// one unless its shares need one each, and names the clusters that they use.
+func translateRoute(domain string, r model.Route) ([]*envoy_route_v3.Route, []xdsserve.Name, error) {
+	var out []*envoy_route_v3.Route
+	var uses []xdsserve.Name
+	for _, p := range parts(r) {
+		route, used, err := translatePart(domain, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		out, uses = append(out, route), append(uses, used...)
+	}
+	return out, uses, nil
+}
+
+func translatePart(domain string, p part) (*envoy_route_v3.Route, []xdsserve.Name, error) {
+	if err := checkName("name", p.Name); err != nil {
 		return nil, nil, err
 	}
-	match, err := translateMatch(r.Match)
+	match, err := translateMatch(p.Match)
 	if err != nil {
 		return nil, nil, err
 	}
-	route := &envoy_route_v3.Route{Name: r.Name, Match: match}
-	uses, err := act(route, domain, r)
+	if p.UpTo > 0 {
+		match.RuntimeFraction = drawn(p.UpTo)
+	}
+	route := &envoy_route_v3.Route{Name: p.Name, Match: match}
+	uses, err := act(route, domain, p)
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := cors(route, p.Filters.CORS); err != nil {
+		return nil, nil, within("filters.cors", err)
 	}
 	return route, uses, route.ValidateAll()
 }
 
 // act sets what the route does with a request, and with the answer.
-func act(route *envoy_route_v3.Route, domain string, r model.Route) ([]xdsserve.Name, error) {
+func act(route *envoy_route_v3.Route, domain string, r part) ([]xdsserve.Name, error) {
 	edits, err := translateFilters(r.Filters)
 	if err != nil {
 		return nil, within("filters", err)
 	}
+	then, err := translateFilters(r.Then)
+	if err != nil {
+		return nil, within("forward.backends.filters", err)
+	}
+	edits = edits.then(then)
 	switch {
 	case r.Redirect != nil:
 		redirect, err := translateRedirect(domain, r.Match.Path, *r.Redirect)
@@ -44,7 +68,7 @@ func act(route *envoy_route_v3.Route, domain string, r model.Route) ([]xdsserve.
 			edits = dropPort().then(edits)
 		}
 	case r.Forward != nil:
-		return forward(route, r, edits)
+		return forward(route, r.Route, edits)
 	case r.Status >= 200 && r.Status <= 599:
 		route.Action = answer(r.Status)
 	default:

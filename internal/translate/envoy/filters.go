@@ -1,0 +1,46 @@
+package envoy
+
+import (
+	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	envoy_cors_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
+	envoy_router_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	envoy_hcm_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// httpFilters are those of every listener, in the order in which requests pass
+// them; answers pass them in reverse. All but the router are off until a route
+// has settings for them.
+func httpFilters() ([]*envoy_hcm_v3.HttpFilter, error) {
+	var out []*envoy_hcm_v3.HttpFilter
+	for _, f := range []struct {
+		name   string
+		config message
+	}{
+		{corsFilter, &envoy_cors_v3.Cors{}},
+		{"envoy.filters.http.router", &envoy_router_v3.Router{SuppressEnvoyHeaders: true}},
+	} {
+		config, err := pack(f.config)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &envoy_hcm_v3.HttpFilter{
+			Name: f.name, ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: config}, Disabled: true,
+		})
+	}
+	out[len(out)-1].Disabled = false
+	return out, nil
+}
+
+// perRoute turns a filter on for a route, with these settings.
+func perRoute(route *envoy_route_v3.Route, filter string, settings message) error {
+	config, err := pack(settings)
+	if err != nil {
+		return err
+	}
+	if route.TypedPerFilterConfig == nil {
+		route.TypedPerFilterConfig = map[string]*anypb.Any{}
+	}
+	route.TypedPerFilterConfig[filter] = config
+	return nil
+}
