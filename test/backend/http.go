@@ -51,7 +51,7 @@ type HTTP struct {
 	server *http.Server
 	done   sync.WaitGroup
 
-	delayed atomic.Int64
+	delayed, asked atomic.Int64
 }
 
 // StartHTTP starts a backend on address, for example "127.0.0.1:0".
@@ -77,6 +77,7 @@ func (b *HTTP) Close() error {
 
 // ServeHTTP answers with an Answer as JSON.
 func (b *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.asked.Add(1)
 	if !b.pause(r) {
 		return
 	}
@@ -109,6 +110,9 @@ func (b *HTTP) pause(r *http.Request) bool {
 		return false
 	}
 }
+
+// Requests returns how many requests have reached it.
+func (b *HTTP) Requests() int64 { return b.asked.Load() }
 
 // Delayed returns how many requests wait for a pause that they asked for.
 func (b *HTTP) Delayed() int { return int(b.delayed.Load()) }

@@ -36,10 +36,12 @@ func TestTraffic(t *testing.T) {
 	}
 	s.run(t)
 	s.must(t, s.WaitReady)
-	for _, st := range slices.Concat(matches, precedences, filters, redirects, rewrites, backends, hostnames) {
+	for _, st := range slices.Concat(matches, precedences, filters, redirects, rewrites, forwards, backends, hostnames) {
 		t.Run(st.name, func(t *testing.T) { s.tell(t, st) })
 	}
 	t.Run("weights", s.weights)
+	t.Run("mirrors", s.mirrors)
+	t.Run("retries", s.retries)
 	t.Run("TLS", s.tls)
 	t.Run("TCP", s.tcpRoutes)
 	t.Run("edits", s.edits)

@@ -29,7 +29,18 @@
 //     default of 15 s is off.
 //   - WebSocket upgrades are forwarded.
 //   - A request that no backend has begun to process is tried twice more, at
-//     other endpoints where there are any.
+//     other endpoints where there are any. A route with retries of its own has
+//     those instead, and counts connections and tries that end early among them.
+//   - A mirror sees the request as the backend does, under the same host.
+//   - A CORS preflight is answered by the route whose match takes it, method
+//     included. Where everything is allowed, the answer names what was asked for.
+//
+// # What Envoy has no field for
+//
+//   - A rewrite, redirect, mirror or CORS policy of one backend: each share is a
+//     route of its own with the same match, and a bound on Envoy's draw for the
+//     request. Envoy draws once for all routes, so that bounds that add up give
+//     each share its weight, to a millionth.
 //
 // # Names
 //

@@ -58,8 +58,31 @@ var (
 		}
 	})
 	filters = rapid.OneOf(rapid.Just(model.Filters{}), rapid.Custom(func(t *rapid.T) model.Filters {
-		return model.Filters{Request: edits.Draw(t, "request"), Response: edits.Draw(t, "response")}
+		f := model.Filters{Request: edits.Draw(t, "request"), Response: edits.Draw(t, "response"), Mirrors: rapid.SliceOfN(mirrors, 0, 2).Draw(t, "mirrors")}
+		if rapid.IntRange(0, 3).Draw(t, "cors") == 0 {
+			f.CORS = policies.Draw(t, "policy")
+		}
+		return f
 	}))
+	mirrors = rapid.Custom(func(t *rapid.T) model.Mirror {
+		return model.Mirror{
+			Cluster:    name[model.ClusterID]("shop/a:80", "shop/b:80").Draw(t, "mirror"),
+			Millionths: rapid.SampledFrom([]uint32{1, 333_333, 1_000_000, 1_000_000, 0, 1_000_001}).Draw(t, "millionths"),
+		}
+	})
+	policies = rapid.Custom(func(t *rapid.T) *model.CORS {
+		names := func(label string) []string { return rapid.SliceOfN(name("*", "x-a", "GET"), 0, 2).Draw(t, label) }
+		return &model.CORS{
+			Origins: rapid.SliceOfN(name("*", "https://a.example", "http://*.a.example:8080"), 0, 2).Draw(t, "origins"), Methods: names("methods"), Headers: names("headers"), Expose: names("expose"),
+			Credentials: rapid.Bool().Draw(t, "credentials"), MaxAge: rapid.SampledFrom([]time.Duration{0, time.Second, 1 << 62}).Draw(t, "age"),
+		}
+	})
+	retryPolicies = rapid.Custom(func(t *rapid.T) *model.Retry {
+		return &model.Retry{
+			Attempts: rapid.Uint32Range(0, 9).Draw(t, "attempts"), Codes: rapid.SliceOfN(rapid.Uint32Range(400, 599), 0, 2).Draw(t, "codes"),
+			Backoff: rapid.SampledFrom([]time.Duration{0, time.Nanosecond, time.Second, -1, 1 << 62}).Draw(t, "backoff"),
+		}
+	})
 	pathEdits = rapid.Custom(func(t *rapid.T) *model.PathEdit {
 		return &model.PathEdit{Prefix: rapid.Bool().Draw(t, "prefix"), Value: name("", "/", "/x/", "/x").Draw(t, "value")}
 	})
@@ -67,12 +90,16 @@ var (
 		return model.WeightedBackend{
 			Cluster: name[model.ClusterID]("shop/a:80", "shop/b:80", "").Draw(t, "cluster"),
 			Weight:  rapid.SampledFrom([]uint32{0, 1, 1, 99, 1_000_000, 1<<32 - 1_000_000}).Draw(t, "weight"), Filters: filters.Draw(t, "filters"),
+			Rewrite: rapid.OneOf(rapid.Just[*model.Rewrite](nil), rapid.Just[*model.Rewrite](nil), rewrites).Draw(t, "rewrite"), Redirect: rapid.OneOf(rapid.Just[*model.Redirect](nil), rapid.Just[*model.Redirect](nil), redirects).Draw(t, "redirect"),
 		}
 	})
 	forwards = rapid.Custom(func(t *rapid.T) *model.Forward {
 		return &model.Forward{
 			Backends: rapid.SliceOfN(weighted, 0, 3).Draw(t, "backends"),
 			Timeout:  rapid.SampledFrom([]time.Duration{0, 0, 0, time.Second, time.Nanosecond, -1, 1 << 62}).Draw(t, "timeout"),
+
+			TryTimeout: rapid.SampledFrom([]time.Duration{0, 0, 0, time.Second, -1}).Draw(t, "try"),
+			Retry:      rapid.OneOf(rapid.Just[*model.Retry](nil), retryPolicies).Draw(t, "retry"),
 		}
 	})
 	redirects = rapid.Custom(func(t *rapid.T) *model.Redirect {
