@@ -84,6 +84,8 @@ func (e *evaluation) evaluate(n *node) {
 		e.evaluateExpand(n)
 	case reduceNode:
 		e.evaluateReduce(n)
+	case unionNode:
+		e.evaluateUnion(n)
 	case groupNode:
 		e.evaluateGroup(n)
 		e.tellBucketReaders(n)

@@ -41,6 +41,7 @@ const (
 	groupNode
 	reduceNode
 	projectNode
+	unionNode
 )
 
 // node is one collection or index. Exactly the function of its kind is set.
@@ -57,6 +58,7 @@ type node struct {
 	buckets func(key string, v any) []string
 	reduce  func(c *Ctx, bucket string) (any, bool)
 	project func(key string, v any) any
+	parts   []part
 
 	equal func(a, b any) bool
 	bytes func(any) int

@@ -44,7 +44,7 @@ func (o *origins) function(n *node, key string) {
 		return
 	}
 	o.seen[place{n.id, key}] = true
-	if n.kind != reduceNode {
+	if n.kind != reduceNode && n.kind != unionNode {
 		o.value(n.src, key)
 	}
 	reads, _ := o.state.tables[n.id].reads.Get(key)
@@ -61,6 +61,10 @@ func (o *origins) value(n *node, key string) {
 	case expandNode:
 		for _, source := range o.state.tables[n.id].sources(key) {
 			o.function(n, source)
+		}
+	case unionNode:
+		if of, inside := n.partOf(key); of != nil {
+			o.value(of, inside)
 		}
 	default:
 		o.function(n, key)
