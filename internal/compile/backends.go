@@ -130,10 +130,14 @@ func (b *build) resolveExternal(c *derive.Ctx, field, routeKind string, to targe
 
 // clusterID names a backend as a kind of route uses it.
 func clusterID(routeKind, backend string) model.ClusterID {
-	if routeKind == kindTCPRoute {
+	switch routeKind {
+	case kindTCPRoute:
 		return model.ClusterID("tcp/" + backend)
+	case kindGRPCRoute:
+		return model.ClusterID("grpc/" + backend)
+	default:
+		return model.ClusterID(backend)
 	}
-	return model.ClusterID(backend)
 }
 
 // speaks is the protocol that a kind of route speaks to a Service's port. What
@@ -144,10 +148,12 @@ func speaks(field, routeKind, appProtocol string, to target) (model.UpstreamProt
 		return model.UpstreamTCP, nil
 	case appProtocol == "kubernetes.io/h2c":
 		return model.UpstreamHTTP2, nil
-	case appProtocol == "kubernetes.io/ws":
+	case appProtocol == "kubernetes.io/ws" && routeKind == kindHTTPRoute:
 		return model.UpstreamHTTP1, nil
 	case strings.HasPrefix(appProtocol, "kubernetes.io/"), appProtocol == "https":
 		return "", problemf(verdict.UnsupportedProtocol, field, "Service %s has appProtocol %q, which is not spoken here", to.name(), appProtocol).about(to.key())
+	case routeKind == kindGRPCRoute:
+		return model.UpstreamHTTP2, nil
 	default:
 		return model.UpstreamHTTP1, nil
 	}
@@ -163,6 +169,12 @@ func speaksExternal(field, routeKind, protocol string, to target) (model.Upstrea
 		case "", "HTTP", "HTTP11", "WSS":
 			return model.UpstreamHTTP1, nil
 		case "HTTP2", "H2C", "GRPC":
+			return model.UpstreamHTTP2, nil
+		}
+	}
+	if routeKind == kindGRPCRoute {
+		switch protocol {
+		case "", "HTTP2", "H2C", "GRPC":
 			return model.UpstreamHTTP2, nil
 		}
 	}

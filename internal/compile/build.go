@@ -44,8 +44,8 @@ type build struct {
 	externalNames      derive.Collection[bool]
 	externals          derive.Collection[externalBackend]
 	policiesByTarget   derive.Index[*gateway_v1.BackendTLSPolicy]
-	httpAttachments    derive.Collection[attachment]
-	rules              derive.Collection[rules]
+	webAttachments     derive.Collection[attachment] // by "Kind namespace/name"
+	rules              derive.Collection[rules]      // likewise
 	acceptable         derive.Collection[bool]
 	membersBySection   derive.Index[membership]
 	placesByHost       derive.Index[place]
@@ -137,13 +137,17 @@ func (b *build) deriveBackends(g *derive.Graph) {
 	b.slicesByService = derive.Group(g, "slices by service", b.in.slices, sliceService)
 }
 
-// deriveHTTP attaches HTTPRoutes and puts their matches in order, host by host.
+// deriveHTTP attaches HTTPRoutes and GRPCRoutes and puts their matches in order, host by host.
 func (b *build) deriveHTTP(g *derive.Graph, m *model.Collections) {
-	b.httpAttachments = derive.Map(g, "attachment", b.in.httpRoutes, b.attachHTTP)
-	b.rules = derive.Map(g, "rules", b.in.httpRoutes, b.readRules)
+	b.webAttachments = derive.Union(g, "web attachment",
+		derive.Part[attachment]{Prefix: grpcIdent, Of: derive.Map(g, "grpc attachment", b.in.grpcRoutes, b.attachGRPC)},
+		derive.Part[attachment]{Prefix: httpIdent, Of: derive.Map(g, "attachment", b.in.httpRoutes, b.attachHTTP)})
+	b.rules = derive.Union(g, "web rules",
+		derive.Part[rules]{Prefix: grpcIdent, Of: derive.Map(g, "grpc rules", b.in.grpcRoutes, b.readGRPC)},
+		derive.Part[rules]{Prefix: httpIdent, Of: derive.Map(g, "rules", b.in.httpRoutes, b.readRules)})
 	b.acceptable = derive.Map(g, "acceptable", b.rules, func(_ *derive.Ctx, _ string, r rules) (bool, bool) { return r.accepted(), true })
-	b.membersBySection = derive.Group(g, "members by section", derive.Expand(g, "membership", b.httpAttachments, b.memberships), memberSection)
-	b.placesByHost = derive.Group(g, "places by host", derive.Expand(g, "place", b.httpAttachments, places), placeHost)
+	b.membersBySection = derive.Group(g, "members by section", derive.Expand(g, "membership", b.webAttachments, b.memberships), memberSection)
+	b.placesByHost = derive.Group(g, "places by host", derive.Expand(g, "place", b.webAttachments, places), placeHost)
 
 	hosts := derive.Reduce(g, "host", b.placesByHost, b.host)
 	b.hostsByTable = derive.Group(g, "hosts by table", hosts, hostTable)

@@ -41,7 +41,7 @@ func (panicker) Helper() {}
 func (panicker) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
-	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "http", "http", "http", "http", "tcp",
+	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "http", "http", "http", "http", "grpc", "tcp",
 		"service", "service", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "namespace", "other") {
 	case "class":
 		return drawClass(t)
@@ -51,6 +51,8 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 		return drawGateway(t, ns)
 	case "http":
 		return drawHTTPRoute(t, ns)
+	case "grpc":
+		return drawGRPCRoute(t, ns)
 	case "tcp":
 		return fmt.Sprintf("kind: TCPRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  parentRefs: [%s]\n  rules:\n  - backendRefs: [%s]\n",
 			pick(t, "name", "1", "2"), ns, drawAge(t), drawParents(t), drawBackends(t, false))

@@ -11,6 +11,7 @@ func (b *build) deriveFindings(g *derive.Graph) Findings {
 	own := map[string]derive.Collection[Finding]{
 		kindBackendTLSPolicy: derive.Map(g, findingNode(kindBackendTLSPolicy), b.in.policies, b.policyFinding),
 		kindEndpointSlice:    derive.Map(g, findingNode(kindEndpointSlice), b.in.slices, b.sliceFinding),
+		kindGRPCRoute:        derive.Map(g, findingNode(kindGRPCRoute), b.in.grpcRoutes, b.grpcFinding),
 		kindGateway:          derive.Map(g, findingNode(kindGateway), b.in.gateways, b.gatewayFinding),
 		kindGatewayClass:     derive.Map(g, findingNode(kindGatewayClass), b.in.classes, b.classFinding),
 		kindGatewayConfig:    derive.Map(g, findingNode(kindGatewayConfig), b.in.configs, b.configFinding),

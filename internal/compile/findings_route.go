@@ -14,20 +14,25 @@ import (
 
 // httpFinding decides over an HTTPRoute.
 func (b *build) httpFinding(c *derive.Ctx, key string, route *gateway_v1.HTTPRoute) (Finding, bool) {
-	a, _ := derive.Get(c, b.httpAttachments, key)
-	r, _ := derive.Get(c, b.rules, key)
+	return b.webFinding(c, httpIdent+key, route.Spec.CommonRouteSpec, route.Generation)
+}
+
+// webFinding decides over a route of a kind that shares hosts with others.
+func (b *build) webFinding(c *derive.Ctx, ident string, spec gateway_v1.CommonRouteSpec, generation int64) (Finding, bool) {
+	a, _ := derive.Get(c, b.webAttachments, ident)
+	r, _ := derive.Get(c, b.rules, ident)
 	var shares []share
-	for _, item := range derive.All(c, b.sharesByRoute, key) {
+	for _, item := range derive.All(c, b.sharesByRoute, ident) {
 		shares = append(shares, item.Value)
 	}
-	v := routeVerdict{attachment: a, rules: r.Rules, accepted: r.accepted(), spec: route.Spec.CommonRouteSpec}
+	v := routeVerdict{attachment: a, rules: r.Rules, accepted: r.accepted(), spec: spec}
 	for _, s := range shares {
 		v.serves = v.serves || s.Entries > 0
 	}
 	v.attached = func(j joint) bool { return j.Accepted && derive.Exists(c, b.tablesByID, string(j.table())) }
-	v.late = shadows(key, shares)
-	finding := v.finding(httpRouteRef(key))
-	finding.Status = &Status{Parents: v.parents(route.Generation)}
+	v.late = shadows(ident, shares)
+	finding := v.finding(routeRef(ident))
+	finding.Status = &Status{Parents: v.parents(generation)}
 	return finding, true
 }
 
@@ -45,14 +50,14 @@ func shadows(self string, shares []share) []verdict.Step {
 	}
 	var steps []verdict.Step
 	for key, lost := range sortedMap(first) {
-		who := fmt.Sprintf("rule %q of HTTPRoute %s", lost.WinningRule, lost.Winner)
+		who := fmt.Sprintf("rule %q of %s", lost.WinningRule, lost.Winner)
 		if lost.Winner == self {
 			who = fmt.Sprintf("rule %q of the same route", lost.WinningRule)
 		}
 		why := problemf(verdict.Shadowed, "spec.rules", "a match of rule %q is never reached on %s: an equal one of %s goes before it",
 			lost.Rule, strings.Join(distinct(hosts[key]), ", "), who)
 		if lost.Winner != self {
-			why = why.about(httpRouteRef(lost.Winner))
+			why = why.about(routeRef(lost.Winner))
 		}
 		steps = append(steps, why.step(verdict.Warning))
 	}

@@ -83,10 +83,14 @@ func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weigh
 
 // unanswered says what becomes of what a missing backend would get.
 func unanswered(routeKind string) string {
-	if routeKind == kindTCPRoute {
+	switch routeKind {
+	case kindTCPRoute:
 		return "connections are closed"
+	case kindGRPCRoute:
+		return "calls end with UNAVAILABLE"
+	default:
+		return "requests answer 500"
 	}
-	return "requests answer 500"
 }
 
 // percent says what part of a whole a weight is.

@@ -125,7 +125,7 @@ func TestSupportedKinds(t *testing.T) {
 		kinds          []string
 		resolved       string
 	}{
-		{"HTTP", "{name: l, port: 80, protocol: HTTP}", []string{"HTTPRoute"}, "True ResolvedRefs"},
+		{"HTTP", "{name: l, port: 80, protocol: HTTP}", []string{"GRPCRoute", "HTTPRoute"}, "True ResolvedRefs"},
 		{"TCP", "{name: l, port: 80, protocol: TCP}", []string{"TCPRoute"}, "True ResolvedRefs"},
 		{"asked for", "{name: l, port: 80, protocol: HTTP, allowedRoutes: {kinds: [{kind: HTTPRoute}]}}", []string{"HTTPRoute"}, "True ResolvedRefs"},
 		{"asked for and another one", "{name: l, port: 80, protocol: HTTP, allowedRoutes: {kinds: [{kind: HTTPRoute}, {kind: TCPRoute}]}}", []string{"HTTPRoute"}, "False InvalidRouteKinds"},

@@ -17,9 +17,9 @@ type host struct {
 	Shares  []share // in order of route
 }
 
-// share is what one HTTPRoute has of one host.
+// share is what one route has of one host.
 type share struct {
-	Route   string
+	Route   string // "Kind namespace/name"
 	Gateway model.GatewayID
 	Domain  string
 	// Entries is how many matches of the route can be reached.
@@ -32,7 +32,7 @@ type share struct {
 // shadow is a match that can never be reached because of an equal one.
 type shadow struct {
 	Rule        string // label of the rule
-	Winner      string // route, "namespace/name"
+	Winner      string // route, "Kind namespace/name"
 	WinningRule string
 }
 
@@ -81,7 +81,7 @@ func (a candidate) compare(b candidate) int {
 		compareHosts(a.place.Meeting.Host, b.place.Meeting.Host),
 		a.Rank.compare(b.Rank),
 		cmp.Compare(a.from.Created, b.from.Created),
-		strings.Compare(a.place.Route, b.place.Route),
+		strings.Compare(routeRef(a.place.Route).Name, routeRef(b.place.Route).Name),
 		cmp.Compare(a.index, b.index),
 	)
 }

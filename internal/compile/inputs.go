@@ -16,6 +16,7 @@ type inputs struct {
 	configs    derive.Collection[*gatehouse_v1alpha1.GatewayConfig]
 	gateways   derive.Collection[*gateway_v1.Gateway]
 	httpRoutes derive.Collection[*gateway_v1.HTTPRoute]
+	grpcRoutes derive.Collection[*gateway_v1.GRPCRoute]
 	tcpRoutes  derive.Collection[*gateway_v1.TCPRoute]
 	grants     derive.Collection[*gateway_v1.ReferenceGrant]
 	policies   derive.Collection[*gateway_v1.BackendTLSPolicy]
@@ -31,6 +32,7 @@ func readInputs(g *derive.Graph) inputs {
 		classes:    derive.Input[*gateway_v1.GatewayClass](g, kindGatewayClass),
 		configs:    derive.Input[*gatehouse_v1alpha1.GatewayConfig](g, kindGatewayConfig),
 		gateways:   derive.Input[*gateway_v1.Gateway](g, kindGateway),
+		grpcRoutes: derive.Input[*gateway_v1.GRPCRoute](g, kindGRPCRoute),
 		httpRoutes: derive.Input[*gateway_v1.HTTPRoute](g, kindHTTPRoute),
 		tcpRoutes:  derive.Input[*gateway_v1.TCPRoute](g, kindTCPRoute),
 		grants:     derive.Input[*gateway_v1.ReferenceGrant](g, kindReferenceGrant),

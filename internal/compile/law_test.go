@@ -53,7 +53,7 @@ func everyObjectHasAVerdict(t *rapid.T, w *world) {
 		switch {
 		case !f.Serves && !excluded:
 			t.Fatalf("%s does not serve and has no reason: %v", object, f.Steps)
-		case f.Failed && f.Serves && f.Object.Collection != kindHTTPRoute:
+		case f.Failed && f.Serves && f.Object.Collection != kindHTTPRoute && f.Object.Collection != kindGRPCRoute:
 			t.Fatalf("%s serves and failed: %v", object, f.Steps)
 		}
 		for _, s := range f.Steps {

@@ -48,8 +48,8 @@ type listener struct {
 
 // kindsOf are the kinds of routes that each served protocol takes.
 var kindsOf = map[model.Protocol][]string{
-	model.HTTP:  {kindHTTPRoute},
-	model.HTTPS: {kindHTTPRoute},
+	model.HTTP:  {kindGRPCRoute, kindHTTPRoute},
+	model.HTTPS: {kindGRPCRoute, kindHTTPRoute},
 	model.TCP:   {kindTCPRoute},
 }
 

@@ -14,9 +14,14 @@ import (
 // Here an expression ranks like a prefix as long as the literal text that it
 // starts with, and before a prefix of that length: "/v[0-9]+/items" goes before
 // the prefix "/", and after "/v1/items".
+//
+// A match of gRPC calls goes before matches of requests, by the characters of its
+// service and then of its method.
 type rank struct {
+	GRPC         bool
 	Exact, Regex bool
 	Length       int
+	Call         int
 	Method       bool
 	Headers      int
 	Query        int
@@ -48,8 +53,10 @@ func literalStart(expression string) string {
 // compare is negative when r goes before other.
 func (r rank) compare(other rank) int {
 	return cmp.Or(
+		yesFirst(r.GRPC, other.GRPC),
 		yesFirst(r.Exact, other.Exact),
 		cmp.Compare(other.Length, r.Length),
+		cmp.Compare(other.Call, r.Call),
 		yesFirst(r.Regex, other.Regex),
 		yesFirst(r.Method, other.Method),
 		cmp.Compare(other.Headers, r.Headers),

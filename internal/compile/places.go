@@ -17,11 +17,11 @@ func tableID(g model.GatewayID, port uint16, protocol model.Protocol, listener s
 	return model.TableID(id)
 }
 
-// place is one domain of one table where an HTTPRoute serves.
+// place is one domain of one table where an HTTPRoute or GRPCRoute serves.
 type place struct {
 	Section section
 	Meeting meeting
-	Route   string // "namespace/name"
+	Route   string // "Kind namespace/name"
 	// Selection is the namespace selection that lets the route in, or empty.
 	Selection string
 }
@@ -33,7 +33,7 @@ func (p place) host() string { return hostKey(p.table(), p.Meeting.Domain) }
 
 func hostKey(table model.TableID, domain string) string { return string(table) + "|" + domain }
 
-// places are where an HTTPRoute serves: at listeners that are accepted. A domain has one listener, so that a
+// places are where a route serves: at listeners that are accepted. A domain has one listener, so that a
 // route that names it by two parentRefs has one place there: the one by the host
 // name that goes first.
 func places(_ *derive.Ctx, route string, a attachment) []derive.Item[place] {
@@ -63,7 +63,7 @@ type membership struct {
 	Section string // "gateway|listener"
 }
 
-// memberships are the listeners that an HTTPRoute counts for.
+// memberships are the listeners that a route counts for.
 func (b *build) memberships(c *derive.Ctx, route string, a attachment) []derive.Item[membership] {
 	if accepted, _ := derive.Get(c, b.acceptable, route); !accepted {
 		return nil

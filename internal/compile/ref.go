@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"strings"
+
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
@@ -13,6 +15,7 @@ const (
 
 	kindBackendTLSPolicy = "BackendTLSPolicy"
 	kindEndpointSlice    = "EndpointSlice"
+	kindGRPCRoute        = "GRPCRoute"
 	kindGateway          = "Gateway"
 	kindGatewayClass     = "GatewayClass"
 	kindGatewayConfig    = "GatewayConfig"
@@ -24,6 +27,19 @@ const (
 	kindTCPRoute         = "TCPRoute"
 	kindXBackend         = "XBackend"
 )
+
+// Routes of the kinds that share hosts are known by "Kind namespace/name" where
+// they meet; these are what such a name begins with.
+const (
+	grpcIdent = kindGRPCRoute + " "
+	httpIdent = kindHTTPRoute + " "
+)
+
+// routeRef is the route that an identity names.
+func routeRef(ident string) store.Key {
+	kind, name, _ := strings.Cut(ident, " ")
+	return store.Key{Collection: kind, Name: name}
+}
 
 // orElse is the value that p points to, or otherwise the default.
 func orElse[T any](p *T, otherwise T) T {

@@ -22,7 +22,7 @@ var ruleFeatures = featureNames{
 	features.SupportHTTPRouteNamedRouteRule,
 }
 
-// rules are the rules of one HTTPRoute, wherever it attaches.
+// rules are the rules of one HTTPRoute or GRPCRoute, wherever it attaches.
 type rules struct {
 	Created int64 // in seconds since 1970
 	Rules   []rule
@@ -72,71 +72,102 @@ func (r rules) accepted() bool {
 	return len(r.Rules) == 0
 }
 
+// ruleWish is a rule of either kind of route as its author writes it.
+type ruleWish struct {
+	Name     *gateway_v1.SectionName
+	Matches  []ranked // at least one
+	Filters  []gateway_v1.HTTPRouteFilter
+	Backends []weighted
+	Bounds   limits
+	Sessions *gateway_v1.SessionPersistence
+	// Invalid is a value outside of matches and filters that no rule may have.
+	Invalid *problem
+}
+
+// ranked is a match and its precedence, or why it cannot be.
+type ranked struct {
+	Match   model.Match
+	Rank    rank
+	Invalid *problem
+}
+
 // readRules reads the rules of an HTTPRoute and resolves their backends.
 func (b *build) readRules(c *derive.Ctx, key string, route *gateway_v1.HTTPRoute) (rules, bool) {
 	out := rules{Created: route.CreationTimestamp.Unix()}
 	for i, spec := range route.Spec.Rules {
 		field := indexed("spec.rules", i)
-		r := rule{Label: field}
-		if spec.Name != nil {
-			r.Label = string(*spec.Name)
+		wish := ruleWish{
+			Name: spec.Name, Filters: spec.Filters, Backends: httpBackends(spec.BackendRefs),
+			Sessions: spec.SessionPersistence, //nolint:staticcheck // deprecated, and must be seen all the same
 		}
-		filters := readFilters(field+".filters", spec.Filters)
-		r.Invalid, r.Closed = filters.Invalid, filters.Closed
-		action := b.act(c, field, referrer{kindHTTPRoute, route.Namespace}, spec, filters, &r)
-		r.enter(field, key, spec.Matches, action)
-		out.Rules = append(out.Rules, r)
+		wish.Bounds, wish.Invalid = readLimits(field, spec)
+		if len(spec.Matches) == 0 { // everything
+			spec.Matches = []gateway_v1.HTTPRouteMatch{{}}
+		}
+		for k, match := range spec.Matches {
+			m, why := readMatch(indexed(field+".matches", k), match)
+			wish.Matches = append(wish.Matches, ranked{m, rankOf(m), why})
+		}
+		out.Rules = append(out.Rules, b.readRule(c, referrer{kindHTTPRoute, route.Namespace}, field, key, wish))
 	}
 	return out, true
 }
 
+// readRule reads one rule of a route and resolves its backends.
+func (b *build) readRule(c *derive.Ctx, from referrer, field, key string, wish ruleWish) rule {
+	r := rule{Label: string(orElse(wish.Name, gateway_v1.SectionName(field)))}
+	filters := readFilters(field+".filters", wish.Filters)
+	r.Invalid, r.Closed = first(filters.Invalid, wish.Invalid), filters.Closed
+	action := b.act(c, from, field, wish, filters, &r)
+	r.enter(store.Key{Collection: from.Kind, Name: key}, wish.Matches, action)
+	return r
+}
+
 // act reads what a rule does with requests.
-func (b *build) act(c *derive.Ctx, field string, from referrer, spec gateway_v1.HTTPRouteRule, filters filterSet, r *rule) model.Route {
+func (b *build) act(c *derive.Ctx, from referrer, field string, wish ruleWish, filters filterSet, r *rule) model.Route {
 	if filters.Unresolved != nil {
 		r.Unresolved = append(r.Unresolved, filters.Unresolved)
 	}
-	bounds, why := readLimits(field, spec)
-	r.Invalid = first(r.Invalid, why)
-	r.warn(field, spec)
+	if wish.Sessions != nil {
+		r.Warnings = append(r.Warnings, problemf(verdict.NotYetSupported, field+".sessionPersistence", "sessions do not stay with one endpoint yet"))
+	}
 	r.replacesPrefix(field+".filters", filters)
 	out := model.Route{Filters: filters.Headers, Rewrite: filters.Rewrite}
 	if filters.Redirect != nil {
 		out.Redirect = filters.Redirect
 	} else {
-		out.Forward = b.forward(c, from, field+".backendRefs", httpBackends(spec.BackendRefs), r)
+		out.Forward = b.forward(c, from, field+".backendRefs", wish.Backends, r)
 	}
 	switch {
 	case r.Closed != nil || filters.Unresolved != nil:
 		r.Clusters, r.Uses = nil, nil
-		return model.Route{Status: 500}
+		return model.Route{Status: from.unavailable()}
 	case out.Forward != nil:
-		bounds.bound(out.Forward)
+		wish.Bounds.bound(out.Forward)
 		out.Filters.Mirrors = b.mirrors(c, from, filters.Mirrors, r)
 	case out.Redirect == nil:
-		out.Status, out.Rewrite = 500, nil
+		out.Status, out.Rewrite = from.unavailable(), nil
 	}
 	return out
 }
 
-// warn notes the fields of a rule that have no effect yet and may be skipped.
-func (r *rule) warn(field string, spec gateway_v1.HTTPRouteRule) {
-	if spec.SessionPersistence != nil { //nolint:staticcheck // deprecated, and must be seen all the same
-		r.Warnings = append(r.Warnings, problemf(verdict.NotYetSupported, field+".sessionPersistence", "sessions do not stay with one endpoint yet"))
+// unavailable is the status of requests that no backend can be found for. Of 503
+// proxies make the status UNAVAILABLE for gRPC, which its routes ask for.
+func (f referrer) unavailable() uint32 {
+	if f.Kind == kindGRPCRoute {
+		return 503
 	}
+	return 500
 }
 
-// enter makes an entry of each match; no matches match everything.
-func (r *rule) enter(field, key string, matches []gateway_v1.HTTPRouteMatch, action model.Route) {
-	if len(matches) == 0 {
-		matches = []gateway_v1.HTTPRouteMatch{{}}
-	}
-	for i, spec := range matches {
-		match, why := readMatch(indexed(field+".matches", i), spec)
-		r.Invalid = first(r.Invalid, why, r.prefixEdit(match))
-		e := entry{Route: action, Rank: rankOf(match), Match: digest(match)}
-		e.Route.Match = match
-		e.Route.Name = key + "/" + digest(e.Route)
-		e.Route.Origins = []model.Ref{{Collection: kindHTTPRoute, Name: key}}
+// enter makes an entry of each match.
+func (r *rule) enter(route store.Key, matches []ranked, action model.Route) {
+	for _, m := range matches {
+		r.Invalid = first(r.Invalid, m.Invalid, r.prefixEdit(m.Match))
+		e := entry{Route: action, Rank: m.Rank, Match: digest(m.Match)}
+		e.Route.Match = m.Match
+		e.Route.Name = route.Name + "/" + digest(e.Route)
+		e.Route.Origins = []model.Ref{route}
 		r.Entries = append(r.Entries, e)
 	}
 	if r.Invalid != nil {
@@ -169,5 +200,3 @@ func digest(content any) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
 }
-
-func httpRouteRef(key string) store.Key { return store.Key{Collection: kindHTTPRoute, Name: key} }

@@ -4,7 +4,7 @@ import "net/netip"
 
 // ClusterID names one backend as one kind of route uses it. It derives from
 // identity only: "namespace/name:port" for a Service, "xbackend/namespace/name"
-// for an XBackend, each after "tcp/" where TCPRoutes use it. The same backend used
+// for an XBackend, each after "grpc/" or "tcp/" where GRPCRoutes or TCPRoutes use it. The same backend used
 // by several Gateways has one ClusterID.
 type ClusterID string
 

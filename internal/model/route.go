@@ -48,6 +48,8 @@ type Route struct {
 
 // Match is what a request must satisfy; all fields must hold.
 type Match struct {
+	// GRPC takes gRPC requests only.
+	GRPC    bool `json:",omitzero"`
 	Path    PathMatch
 	Method  string // empty matches any
 	Headers []ValueMatch

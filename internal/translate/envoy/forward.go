@@ -22,7 +22,8 @@ const maxTimeout = 365 * 24 * time.Hour
 
 // forward sets the action of a route that goes to backends. Where the backend
 // of a share does not exist, Envoy answers with the route's status for unknown
-// clusters, which is 500; other shares are not touched.
+// clusters, which is 500, or 503 for gRPC, of which it makes the status
+// UNAVAILABLE; other shares are not touched.
 func forward(route *envoy_route_v3.Route, r model.Route, edits headerEdits) ([]xdsserve.Name, error) {
 	shares, err := translateShares(r.Forward.Backends)
 	if err != nil {
@@ -30,11 +31,14 @@ func forward(route *envoy_route_v3.Route, r model.Route, edits headerEdits) ([]x
 	}
 	uses := usedClusters(shares)
 	if len(uses) == 0 {
-		route.Action = answer(500)
+		route.Action = answer(unavailable(r.Match))
 		edits.onRoute(route)
 		return nil, nil
 	}
 	action := &envoy_route_v3.RouteAction{ClusterNotFoundResponseCode: envoy_route_v3.RouteAction_INTERNAL_SERVER_ERROR}
+	if r.Match.GRPC {
+		action.ClusterNotFoundResponseCode = envoy_route_v3.RouteAction_SERVICE_UNAVAILABLE
+	}
 	if err := limit(action, r.Forward); err != nil {
 		return nil, err
 	}
@@ -48,6 +52,14 @@ func forward(route *envoy_route_v3.Route, r model.Route, edits headerEdits) ([]x
 	route.Action = &envoy_route_v3.Route_Route{Route: action}
 	spread(route, action, edits, shares)
 	return append(uses, mirrored...), nil
+}
+
+// unavailable is the status of requests without a backend.
+func unavailable(m model.Match) uint32 {
+	if m.GRPC {
+		return 503
+	}
+	return 500
 }
 
 // share is the part of a route's requests that goes to one backend.

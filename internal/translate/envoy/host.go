@@ -83,7 +83,7 @@ func hostRoute(h model.VirtualHost, r model.Route, out *fragment) []*envoy_route
 	if err != nil {
 		return nil
 	}
-	broken := &envoy_route_v3.Route{Match: match, Action: answer(500)}
+	broken := &envoy_route_v3.Route{Match: match, Action: answer(unavailable(r.Match))}
 	if checkName("name", r.Name) == nil {
 		broken.Name = r.Name
 	}

@@ -16,6 +16,9 @@ func translateMatch(m model.Match) (*envoy_route_v3.RouteMatch, error) {
 	if err != nil {
 		return nil, within("match.path", err)
 	}
+	if m.GRPC {
+		match.Grpc = &envoy_route_v3.RouteMatch_GrpcRouteMatchOptions{}
+	}
 	if m.Method != "" {
 		if err := checkHeaderName("match.method", m.Method); err != nil {
 			return nil, err
