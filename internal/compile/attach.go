@@ -132,7 +132,7 @@ func (b *build) join(c *derive.Ctx, g guest, ref gateway_v1.ParentReference, fie
 
 // meet sets the domains that the route and the listener have in common.
 func (g guest) meet(j *joint) bool {
-	if j.Protocol == model.TCP {
+	if !j.named() {
 		return true
 	}
 	j.Meetings = meet(j.Hostname, g.Hostnames)
@@ -167,7 +167,7 @@ func ownerOf(domain string, self section, all []section) string {
 	}
 	owner := self
 	for _, s := range all {
-		if s.Accepted && s.Port == self.Port && s.Protocol == self.Protocol &&
+		if s.Accepted && s.Port == self.Port && family(s.Protocol) == family(self.Protocol) &&
 			covers(s.Hostname, hostOf(domain)) && compareHosts(s.Hostname, owner.Hostname) < 0 {
 			owner = s
 		}
@@ -202,6 +202,14 @@ func (b *build) attachHTTP(c *derive.Ctx, _ string, route *gateway_v1.HTTPRoute)
 
 func (b *build) attachTCP(c *derive.Ctx, _ string, route *gateway_v1.TCPRoute) (attachment, bool) {
 	return b.attach(c, guest{Kind: kindTCPRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}), true
+}
+
+func (b *build) attachTLS(c *derive.Ctx, _ string, route *gateway_v1.TLSRoute) (attachment, bool) {
+	g := guest{Kind: kindTLSRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}
+	for _, host := range route.Spec.Hostnames {
+		g.Hostnames = append(g.Hostnames, strings.ToLower(string(host)))
+	}
+	return b.attach(c, g), true
 }
 
 func namespaceOf(id model.GatewayID) string {

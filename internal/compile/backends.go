@@ -131,7 +131,7 @@ func (b *build) resolveExternal(c *derive.Ctx, field, routeKind string, to targe
 // clusterID names a backend as a kind of route uses it.
 func clusterID(routeKind, backend string) model.ClusterID {
 	switch routeKind {
-	case kindTCPRoute:
+	case kindTCPRoute, kindTLSRoute:
 		return model.ClusterID("tcp/" + backend)
 	case kindGRPCRoute:
 		return model.ClusterID("grpc/" + backend)
@@ -144,7 +144,7 @@ func clusterID(routeKind, backend string) model.ClusterID {
 // the port's appProtocol names and is not known here is taken for the route's own.
 func speaks(field, routeKind, appProtocol string, to target) (model.UpstreamProtocol, *problem) {
 	switch {
-	case routeKind == kindTCPRoute:
+	case routeKind == kindTCPRoute, routeKind == kindTLSRoute:
 		return model.UpstreamTCP, nil
 	case appProtocol == "kubernetes.io/h2c":
 		return model.UpstreamHTTP2, nil
@@ -161,7 +161,7 @@ func speaks(field, routeKind, appProtocol string, to target) (model.UpstreamProt
 
 // speaksExternal is the protocol that a kind of route speaks to an XBackend.
 func speaksExternal(field, routeKind, protocol string, to target) (model.UpstreamProtocol, *problem) {
-	if routeKind == kindTCPRoute && (protocol == "" || protocol == "TCP") {
+	if (routeKind == kindTCPRoute || routeKind == kindTLSRoute) && (protocol == "" || protocol == "TCP") {
 		return model.UpstreamTCP, nil
 	}
 	if routeKind == kindHTTPRoute {

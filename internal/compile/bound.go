@@ -1,15 +1,20 @@
 package compile
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
 
 // bound is one address and port that a Gateway serves on, before it is known
-// where its TCP connections go.
+// where its connections go.
 type bound struct {
 	Listener model.Listener
-	Section  string // "gateway|listener" of a TCP listener
+	// Sections are the "gateway|listener" of TCP and TLS listeners.
+	Sections []string
 }
 
 // key is the listener's key in the model: "namespace/name/address/port".
@@ -28,12 +33,13 @@ func boundItems(_ *derive.Ctx, _ string, s served) []derive.Item[bound] {
 				Gateway: s.ID, Address: address, Port: p.Number, Protocol: p.Protocol, Chains: p.Chains,
 				Origins: s.origins(),
 			}}
-			switch p.Protocol {
-			case model.HTTP:
+			if p.Protocol == model.HTTP {
 				l.Listener.Table = p.Sections[0].table()
-			case model.TCP:
-				l.Section = sectionKey(s.ID, p.Sections[0].Name)
-			case model.HTTPS: // its chains have the tables
+			}
+			for _, section := range p.Sections {
+				if section.Protocol == model.TCP || section.Protocol == model.TLS {
+					l.Sections = append(l.Sections, sectionKey(s.ID, section.Name))
+				}
 			}
 			items = append(items, derive.Item[bound]{Key: bindKey(address, p.Number), Value: l})
 		}
@@ -50,16 +56,51 @@ func (s served) origins() []model.Ref {
 	return out
 }
 
-// listener completes a bound port by where its TCP connections go.
+// listener completes a bound port by where its connections go.
 func (b *build) listener(c *derive.Ctx, key string) (model.Listener, bool) {
 	at := derive.First(c, b.boundByKey, key, 1)[0].Value
 	out := at.Listener
-	if at.Section == "" {
+	var routes []string
+	switch {
+	case len(at.Sections) == 0:
 		return out, true
+	case out.Protocol == model.TCP:
+		if s, attached := derive.Get(c, b.streams, derive.JoinKey(at.Sections[0], "")); attached {
+			out.Stream, routes = s.Forward, []string{s.Route}
+		}
+	default:
+		out.Chains = nil
+		for _, chain := range at.Listener.Chains {
+			chains, by := b.chains(c, out.Gateway, chain)
+			out.Chains, routes = append(out.Chains, chains...), append(routes, by...)
+		}
+		slices.SortStableFunc(out.Chains, func(a, b model.Chain) int {
+			return cmp.Or(compareHosts(a.Hostname, b.Hostname), strings.Compare(a.Hostname, b.Hostname))
+		})
 	}
-	if s, attached := derive.Get(c, b.streams, at.Section); attached {
-		out.Stream = s.Forward
-		out.Origins = append([]model.Ref{{Collection: kindTCPRoute, Name: s.Route}}, out.Origins...)
+	out.Origins = slices.Clone(out.Origins)
+	for _, route := range distinct(routes) {
+		out.Origins = append(out.Origins, routeRef(route))
 	}
 	return out, true
+}
+
+// chains are those of one listener: for TLS, one for each server name that a
+// route has. Its own name has one also without a route, which closes connections,
+// so that no handshake falls to a less specific listener.
+func (b *build) chains(c *derive.Ctx, g model.GatewayID, of model.Chain) (out []model.Chain, routes []string) {
+	if of.Table != "" {
+		return []model.Chain{of}, nil
+	}
+	own := false
+	for _, item := range derive.Prefix(c, b.streams, sectionKey(g, of.Name)+"|") {
+		chain, s := of, item.Value
+		chain.Name, chain.Hostname, chain.Stream = of.Name+"/"+s.Domain, hostOf(s.Domain), s.Forward
+		own = own || chain.Hostname == of.Hostname
+		out, routes = append(out, chain), append(routes, s.Route)
+	}
+	if !own {
+		out = append(out, of)
+	}
+	return out, routes
 }

@@ -39,8 +39,8 @@ func tableSpecID(_ string, t tableSpec) []string { return []string{string(t.ID)}
 
 func boundKey(_ string, l bound) []string { return []string{l.key()} }
 
-// boundSection is a bucket for each TCP listener that holds its port.
-func boundSection(_ string, l bound) []string { return nonEmpty(l.Section) }
+// boundSection is a bucket for each TCP or TLS listener that holds its port.
+func boundSection(_ string, l bound) []string { return l.Sections }
 
 func sliceService(_ string, s *discovery_v1.EndpointSlice) []string { return nonEmpty(serviceOf(s)) }
 
@@ -56,7 +56,7 @@ func shareUses(_ string, s share) []string { return s.Uses }
 
 func shareClusters(_ string, s share) []string { return clusterKeys(s.Gateway, s.Clusters) }
 
-func tcpPlaceSection(_ string, p tcpPlace) []string { return []string{p.Section} }
+func streamPlaceKey(_ string, p streamPlace) []string { return []string{p.key()} }
 
 func streamUses(_ string, s stream) []string {
 	if !s.Serves {

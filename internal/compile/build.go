@@ -40,32 +40,33 @@ type build struct {
 	certificatesBySecret derive.Index[model.Certificate]
 
 	// routes: where routes attach and what they forward to.
-	ports              derive.Collection[servicePort] // by "namespace/name|port"
-	externalNames      derive.Collection[bool]
-	externals          derive.Collection[externalBackend]
-	policiesByTarget   derive.Index[*gateway_v1.BackendTLSPolicy]
-	webAttachments     derive.Collection[attachment] // by "Kind namespace/name"
-	rules              derive.Collection[rules]      // likewise
-	acceptable         derive.Collection[bool]
-	membersBySection   derive.Index[membership]
-	placesByHost       derive.Index[place]
-	hostsByTable       derive.Index[host]
-	sharesByRoute      derive.Index[share]
-	sharesByUse        derive.Index[share]
-	sharesByCluster    derive.Index[share]
-	tcpAttachments     derive.Collection[attachment]
-	streamRules        derive.Collection[streamRule]
-	tcpPlacesBySection derive.Index[tcpPlace]
-	streams            derive.Collection[stream] // by "gateway|listener"
-	streamsByUse       derive.Index[stream]
-	streamsByCluster   derive.Index[stream]
+	ports             derive.Collection[servicePort] // by "namespace/name|port"
+	externalNames     derive.Collection[bool]
+	externals         derive.Collection[externalBackend]
+	policiesByTarget  derive.Index[*gateway_v1.BackendTLSPolicy]
+	webAttachments    derive.Collection[attachment] // by "Kind namespace/name"
+	rules             derive.Collection[rules]      // likewise
+	acceptable        derive.Collection[bool]
+	membersBySection  derive.Index[membership]
+	placesByHost      derive.Index[place]
+	hostsByTable      derive.Index[host]
+	sharesByRoute     derive.Index[share]
+	sharesByUse       derive.Index[share]
+	sharesByCluster   derive.Index[share]
+	streamAttachments derive.Collection[attachment] // by "Kind namespace/name"
+	streamRules       derive.Collection[streamRule] // likewise
+	streamPlacesByKey derive.Index[streamPlace]
+	streamsBySection  derive.Index[membership]
+	streams           derive.Collection[stream] // by "gateway|listener|domain"
+	streamsByUse      derive.Index[stream]
+	streamsByCluster  derive.Index[stream]
 
 	// backends: the clusters of each Gateway and their endpoints.
-	httpByGateway   derive.Index[used]
-	tcpByGateway    derive.Index[used]
-	clustersByID    derive.Index[used]
-	slicesByService derive.Index[*discovery_v1.EndpointSlice]
-	sourcesBySlice  derive.Index[string]
+	httpByGateway    derive.Index[used]
+	streamsByGateway derive.Index[used]
+	clustersByID     derive.Index[used]
+	slicesByService  derive.Index[*discovery_v1.EndpointSlice]
+	sourcesBySlice   derive.Index[string]
 }
 
 // Build adds the compilation to a graph.
@@ -76,7 +77,7 @@ func Build(g *derive.Graph, o Options) Outputs {
 	b.derivePorts(g, &m)
 	b.deriveBackends(g)
 	b.deriveHTTP(g, &m)
-	b.deriveTCP(g, &m)
+	b.deriveStreams(g, &m)
 	b.deriveClusters(g, &m)
 	return Outputs{Model: m, Findings: b.deriveFindings(g)}
 }
@@ -159,12 +160,18 @@ func (b *build) deriveHTTP(g *derive.Graph, m *model.Collections) {
 	b.sharesByCluster = derive.Group(g, "shares by cluster", shares, shareClusters)
 }
 
-// deriveTCP gives each TCP listener its route.
-func (b *build) deriveTCP(g *derive.Graph, m *model.Collections) {
-	b.tcpAttachments = derive.Map(g, "tcp attachment", b.in.tcpRoutes, b.attachTCP)
-	b.streamRules = derive.Map(g, "tcp rule", b.in.tcpRoutes, b.readStream)
-	b.tcpPlacesBySection = derive.Group(g, "tcp places by section", derive.Expand(g, "tcp place", b.tcpAttachments, tcpPlaces), tcpPlaceSection)
-	b.streams = derive.Reduce(g, "stream", b.tcpPlacesBySection, b.stream)
+// deriveStreams gives each TCP listener, and each server name of TLS listeners, its route.
+func (b *build) deriveStreams(g *derive.Graph, m *model.Collections) {
+	b.streamAttachments = derive.Union(g, "stream attachment",
+		derive.Part[attachment]{Prefix: tcpIdent, Of: derive.Map(g, "tcp attachment", b.in.tcpRoutes, b.attachTCP)},
+		derive.Part[attachment]{Prefix: tlsIdent, Of: derive.Map(g, "tls attachment", b.in.tlsRoutes, b.attachTLS)})
+	b.streamRules = derive.Union(g, "stream rule",
+		derive.Part[streamRule]{Prefix: tcpIdent, Of: derive.Map(g, "tcp rule", b.in.tcpRoutes, b.readTCP)},
+		derive.Part[streamRule]{Prefix: tlsIdent, Of: derive.Map(g, "tls rule", b.in.tlsRoutes, b.readTLS)})
+	b.streamsBySection = derive.Group(g, "streams by section", derive.Expand(g, "stream membership", b.streamAttachments,
+		func(_ *derive.Ctx, _ string, a attachment) []derive.Item[membership] { return membershipsOf(a) }), memberSection)
+	b.streamPlacesByKey = derive.Group(g, "stream places", derive.Expand(g, "stream place", b.streamAttachments, streamPlaces), streamPlaceKey)
+	b.streams = derive.Reduce(g, "stream", b.streamPlacesByKey, b.stream)
 	b.streamsByUse = derive.Group(g, "streams by use", b.streams, streamUses)
 	b.streamsByCluster = derive.Group(g, "streams by cluster", b.streams, streamClusters)
 	m.Listeners = derive.Reduce(g, "listener", b.boundByKey, b.listener)
@@ -173,7 +180,7 @@ func (b *build) deriveTCP(g *derive.Graph, m *model.Collections) {
 // deriveClusters finds the distinct backends that serve, and where they are.
 func (b *build) deriveClusters(g *derive.Graph, m *model.Collections) {
 	b.httpByGateway = derive.Group(g, "http clusters by gateway", derive.Reduce(g, "http cluster", b.sharesByCluster, b.usedByHTTP), usedGateway)
-	b.tcpByGateway = derive.Group(g, "tcp clusters by gateway", derive.Reduce(g, "tcp cluster", b.streamsByCluster, b.usedByTCP), usedGateway)
+	b.streamsByGateway = derive.Group(g, "stream clusters by gateway", derive.Reduce(g, "stream cluster", b.streamsByCluster, b.usedByStreams), usedGateway)
 	clusters := derive.Expand(g, "cluster", b.served, b.clusterItems, derive.EqualFunc(equalUsed))
 	m.Clusters = derive.Project(g, "model cluster", clusters, cluster)
 

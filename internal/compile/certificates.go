@@ -17,14 +17,21 @@ type certificateRef struct {
 // terminate reads what an HTTPS listener needs to terminate TLS, and refuses what
 // would leave clients unchecked.
 func (l *listener) terminate(spec gateway_v1.Listener, object *gateway_v1.Gateway) {
+	mode := gateway_v1.TLSModeTerminate
+	if spec.TLS != nil {
+		mode = orElse(spec.TLS.Mode, mode)
+	}
+	if l.Passthrough = l.Protocol == model.TLS && mode == gateway_v1.TLSModePassthrough; l.Passthrough {
+		return
+	}
 	if frontend := object.Spec.TLS; frontend != nil && frontend.Frontend != nil {
 		l.Refused = first(l.Refused, clientCertificates(*frontend.Frontend, spec.Port))
 	}
+	if mode != gateway_v1.TLSModeTerminate {
+		l.Refused = first(l.Refused, problemf(verdict.UnsupportedValue, l.Field+".tls.mode", "%q: %s terminates TLS", mode, l.Protocol))
+	}
 	if spec.TLS == nil {
 		return
-	}
-	if mode := orElse(spec.TLS.Mode, gateway_v1.TLSModeTerminate); mode != gateway_v1.TLSModeTerminate {
-		l.Refused = first(l.Refused, problemf(verdict.UnsupportedValue, l.Field+".tls.mode", "%q: HTTPS terminates TLS", mode))
 	}
 	for i, ref := range spec.TLS.CertificateRefs {
 		l.Certificates = append(l.Certificates, certificateRef{

@@ -37,13 +37,13 @@ func usedIn(g model.GatewayID, all []upstream, bucket string) (used, bool) {
 	return used{g, all[i]}, true
 }
 
-// usedByHTTP and usedByTCP make one value of a backend however many routes use it.
+// usedByHTTP and usedByStreams make one value of a backend however many routes use it.
 func (b *build) usedByHTTP(c *derive.Ctx, bucket string) (used, bool) {
 	s := derive.First(c, b.sharesByCluster, bucket, 1)[0].Value
 	return usedIn(s.Gateway, s.Clusters, bucket)
 }
 
-func (b *build) usedByTCP(c *derive.Ctx, bucket string) (used, bool) {
+func (b *build) usedByStreams(c *derive.Ctx, bucket string) (used, bool) {
 	s := derive.First(c, b.streamsByCluster, bucket, 1)[0].Value
 	return usedIn(s.Gateway, s.Clusters, bucket)
 }
@@ -51,7 +51,7 @@ func (b *build) usedByTCP(c *derive.Ctx, bucket string) (used, bool) {
 // clusterItems are the backends of one Gateway, of every kind of route.
 func (b *build) clusterItems(c *derive.Ctx, gateway string, _ served) []derive.Item[used] {
 	var items []derive.Item[used]
-	for _, index := range []derive.Index[used]{b.httpByGateway, b.tcpByGateway} {
+	for _, index := range []derive.Index[used]{b.httpByGateway, b.streamsByGateway} {
 		for _, item := range derive.All(c, index, gateway) {
 			items = append(items, derive.Item[used]{Key: string(item.Value.Upstream.ID), Value: item.Value})
 		}

@@ -20,8 +20,8 @@ func conflict(all []listener) {
 		}
 	}
 	for port, shared := range ports {
-		if protocols := protocolsOf(shared); len(protocols) > 1 {
-			refuse(shared, verdict.ProtocolConflict, fmt.Sprintf("port %d is used for %s", port, strings.Join(protocols, " and ")))
+		if !alike(shared) {
+			refuse(shared, verdict.ProtocolConflict, fmt.Sprintf("port %d is used for %s", port, strings.Join(protocolsOf(shared), " and ")))
 			continue
 		}
 		hosts := map[string][]*listener{}
@@ -38,6 +38,11 @@ func conflict(all []listener) {
 			}
 		}
 	}
+}
+
+// alike tells whether listeners can share a port by host name.
+func alike(listeners []*listener) bool {
+	return !slices.ContainsFunc(listeners, func(l *listener) bool { return family(l.Protocol) != family(listeners[0].Protocol) })
 }
 
 func protocolsOf(listeners []*listener) []string {

@@ -41,7 +41,7 @@ func (panicker) Helper() {}
 func (panicker) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
-	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "http", "http", "http", "http", "grpc", "tcp",
+	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "http", "http", "http", "http", "grpc", "tcp", "tls",
 		"service", "service", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "namespace", "other") {
 	case "class":
 		return drawClass(t)
@@ -56,6 +56,9 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	case "tcp":
 		return fmt.Sprintf("kind: TCPRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  parentRefs: [%s]\n  rules:\n  - backendRefs: [%s]\n",
 			pick(t, "name", "1", "2"), ns, drawAge(t), drawParents(t), drawBackends(t, false))
+	case "tls":
+		return fmt.Sprintf("kind: TLSRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  parentRefs: [%s]\n  hostnames: [%q]\n  rules:\n  - backendRefs: [%s]\n",
+			pick(t, "name", "1", "2"), ns, drawAge(t), drawParents(t), pick(t, "host", drawnHosts[1:]...), drawBackends(t, false))
 	case "service":
 		return drawService(t, ns)
 	case "slice":

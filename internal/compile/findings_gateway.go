@@ -185,11 +185,7 @@ func (l listener) conditions(s served, o outcome) []condition {
 	return c.list
 }
 
-// attachedRoutes counts the accepted routes of a listener; a TCP listener has one at most.
+// attachedRoutes counts the accepted routes of a listener.
 func (b *build) attachedRoutes(c *derive.Ctx, section string) int32 {
-	n := derive.Size(c, b.membersBySection, section)
-	if derive.Has(c, b.streams, section) {
-		n++
-	}
-	return int32(n)
+	return int32(derive.Size(c, b.membersBySection, section) + derive.Size(c, b.streamsBySection, section))
 }

@@ -6,7 +6,6 @@ import (
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -138,12 +137,12 @@ func (v routeVerdict) parentSteps(p parent) []verdict.Step {
 }
 
 // empty tells that other listeners have every domain that the route has here.
-func (j joint) empty() bool { return j.Protocol != model.TCP && len(j.Meetings) == 0 }
+func (j joint) empty() bool { return j.named() && len(j.Meetings) == 0 }
 
 // words say where a route attaches.
 func (j joint) words() string {
 	at := fmt.Sprintf("gateway %s listener %s", j.Gateway, j.Name)
-	if j.Protocol == model.TCP {
+	if !j.named() {
 		return at
 	}
 	var domains []string
@@ -191,7 +190,7 @@ func foreign(steps []verdict.Step) {
 func excludeAll(steps []verdict.Step) []verdict.Step {
 	excluded := false
 	for i, s := range steps {
-		if s.Reason == verdict.Shadowed.Name || s.Reason == verdict.ListenerIsolation.Name {
+		if s.Reason == verdict.Shadowed.Name || s.Reason == verdict.ListenerIsolation.Name || s.Reason == verdict.Conflicted.Name {
 			steps[i].Outcome = verdict.WasExcluded
 		}
 		excluded = excluded || steps[i].Outcome == verdict.WasExcluded

@@ -84,7 +84,7 @@ func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weigh
 // unanswered says what becomes of what a missing backend would get.
 func unanswered(routeKind string) string {
 	switch routeKind {
-	case kindTCPRoute:
+	case kindTCPRoute, kindTLSRoute:
 		return "connections are closed"
 	case kindGRPCRoute:
 		return "calls end with UNAVAILABLE"

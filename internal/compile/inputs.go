@@ -18,6 +18,7 @@ type inputs struct {
 	httpRoutes derive.Collection[*gateway_v1.HTTPRoute]
 	grpcRoutes derive.Collection[*gateway_v1.GRPCRoute]
 	tcpRoutes  derive.Collection[*gateway_v1.TCPRoute]
+	tlsRoutes  derive.Collection[*gateway_v1.TLSRoute]
 	grants     derive.Collection[*gateway_v1.ReferenceGrant]
 	policies   derive.Collection[*gateway_v1.BackendTLSPolicy]
 	externals  derive.Collection[*gateway_xv1alpha1.XBackend]
@@ -35,6 +36,7 @@ func readInputs(g *derive.Graph) inputs {
 		grpcRoutes: derive.Input[*gateway_v1.GRPCRoute](g, kindGRPCRoute),
 		httpRoutes: derive.Input[*gateway_v1.HTTPRoute](g, kindHTTPRoute),
 		tcpRoutes:  derive.Input[*gateway_v1.TCPRoute](g, kindTCPRoute),
+		tlsRoutes:  derive.Input[*gateway_v1.TLSRoute](g, kindTLSRoute),
 		grants:     derive.Input[*gateway_v1.ReferenceGrant](g, kindReferenceGrant),
 		policies:   derive.Input[*gateway_v1.BackendTLSPolicy](g, kindBackendTLSPolicy),
 		externals:  derive.Input[*gateway_xv1alpha1.XBackend](g, kindXBackend),

@@ -26,13 +26,27 @@ type section struct {
 	Accepted bool
 }
 
+// named tells that requests or connections of the section have a host name.
+func (s section) named() bool { return s.Protocol != model.TCP }
+
+// family is the protocols that share a port by server name: HTTPS and TLS, for
+// which TLS stands, or one alone.
+func family(p model.Protocol) model.Protocol {
+	if p == model.HTTPS {
+		return model.TLS
+	}
+	return p
+}
+
 // table is the route table of the section.
 func (s section) table() model.TableID { return tableID(s.Gateway, s.Port, s.Protocol, s.Name) }
 
 // listener is a section together with what its Gateway needs to serve it.
 type listener struct {
 	section
-	Field        string // "spec.listeners[0]"
+	Field string // "spec.listeners[0]"
+	// Passthrough tells that TLS goes through to the backend as it is.
+	Passthrough  bool
 	Certificates []certificateRef
 	// Refused is why the listener is not accepted.
 	Refused *problem
@@ -46,10 +60,14 @@ type listener struct {
 	Warnings []*problem
 }
 
+// terminates tells that the listener needs certificates.
+func (l listener) terminates() bool { return family(l.Protocol) == model.TLS && !l.Passthrough }
+
 // kindsOf are the kinds of routes that each served protocol takes.
 var kindsOf = map[model.Protocol][]string{
 	model.HTTP:  {kindGRPCRoute, kindHTTPRoute},
 	model.HTTPS: {kindGRPCRoute, kindHTTPRoute},
+	model.TLS:   {kindTLSRoute},
 	model.TCP:   {kindTCPRoute},
 }
 
@@ -64,7 +82,7 @@ func listeners(id model.GatewayID, object *gateway_v1.Gateway) []listener {
 		}
 		l.speak(spec.Protocol)
 		l.admit(spec.AllowedRoutes, object.Namespace)
-		if l.Protocol == model.HTTPS {
+		if family(l.Protocol) == model.TLS {
 			l.terminate(spec, object)
 		}
 		l.limit(spec)
@@ -81,12 +99,12 @@ func listeners(id model.GatewayID, object *gateway_v1.Gateway) []listener {
 // speak sets the protocol, or why it is not served.
 func (l *listener) speak(protocol gateway_v1.ProtocolType) {
 	switch p := model.Protocol(protocol); p {
-	case model.HTTP, model.HTTPS:
+	case model.HTTP, model.HTTPS, model.TLS:
 		l.Protocol = p
 	case model.TCP:
 		l.Protocol, l.Hostname = p, ""
 	default:
-		l.Refused = problemf(verdict.UnsupportedProtocol, l.Field+".protocol", "%q is not served: use HTTP, HTTPS or TCP", protocol)
+		l.Refused = problemf(verdict.UnsupportedProtocol, l.Field+".protocol", "%q is not served: use HTTP, HTTPS, TLS or TCP", protocol)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 func TestEveryKindHasAVerdict(t *testing.T) {
 	want := map[string]string{
 		"XMesh": verdict.OutOfScope.Name, "ConfigMap": verdict.NotReferenced.Name, "ClusterTrustBundle": verdict.NotReferenced.Name,
-		"TLSRoute": verdict.NotYetSupported.Name, "UDPRoute": verdict.NotYetSupported.Name,
+		"UDPRoute":    verdict.NotYetSupported.Name,
 		"ListenerSet": verdict.NotYetSupported.Name, "ServiceImport": verdict.NotYetSupported.Name, "XTelemetryPolicy": verdict.NotYetSupported.Name,
 		"XBackendTrafficPolicy": verdict.NotYetSupported.Name, "BackendTLSPolicy": verdict.NotYetSupported.Name, "XBackend": verdict.NotYetSupported.Name,
 	}

@@ -25,6 +25,7 @@ const (
 	kindSecret           = "Secret"
 	kindService          = "Service"
 	kindTCPRoute         = "TCPRoute"
+	kindTLSRoute         = "TLSRoute"
 	kindXBackend         = "XBackend"
 )
 
@@ -33,6 +34,8 @@ const (
 const (
 	grpcIdent = kindGRPCRoute + " "
 	httpIdent = kindHTTPRoute + " "
+	tcpIdent  = kindTCPRoute + " "
+	tlsIdent  = kindTLSRoute + " "
 )
 
 // routeRef is the route that an identity names.

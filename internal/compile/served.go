@@ -29,10 +29,10 @@ type served struct {
 // port is one port that the Gateway holds, on some addresses.
 type port struct {
 	Number    uint16
-	Protocol  model.Protocol
+	Protocol  model.Protocol // HTTPS where some listeners are and others are TLS
 	Addresses []netip.Addr
 	Sections  []section     // that serve, most specific host name first
-	Chains    []model.Chain // of the sections, for HTTPS
+	Chains    []model.Chain // of the sections, for HTTPS and TLS; those of TLS without routes
 }
 
 // outcome is what became of one listener beyond its own spec.
@@ -59,11 +59,11 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 		}
 		o := &s.Outcomes[i]
 		addresses := b.bound(c, g, l, o)
-		if l.Protocol == model.HTTPS {
+		if l.terminates() {
 			o.Chosen = b.choose(c, l)
 		}
 		s.Accepted = s.Accepted || o.Lost == nil
-		o.Serves = o.Lost == nil && (l.Protocol != model.HTTPS || len(o.Chosen.Good) > 0)
+		o.Serves = o.Lost == nil && (!l.terminates() || len(o.Chosen.Good) > 0)
 		if o.Serves {
 			o.Address = addresses[0]
 			s.Permissions = append(s.Permissions, o.Chosen.Permissions...)
@@ -113,8 +113,13 @@ func open(held map[uint16]*port, l listener, addresses []netip.Addr, with chosen
 		held[l.Port] = p
 	}
 	p.Sections = append(p.Sections, l.section)
-	if l.Protocol == model.HTTPS {
+	switch l.Protocol {
+	case model.HTTPS:
+		p.Protocol = model.HTTPS
 		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Good, Table: l.table()})
+	case model.TLS:
+		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Good})
+	case model.HTTP, model.TCP: // they have one chain
 	}
 }
 

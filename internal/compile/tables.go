@@ -23,7 +23,7 @@ type tableSpec struct {
 	Gateway model.GatewayID
 	// Own are the domains of its listeners.
 	Own []string
-	// Others are the domains of other HTTPS listeners of the port: a request for
+	// Others are the domains of other HTTPS and TLS listeners of the port: a request for
 	// one of them came by the wrong connection.
 	Others []string
 }
@@ -44,21 +44,24 @@ func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
 			add(t)
 		case model.HTTPS:
 			for _, section := range p.Sections {
+				if section.Protocol != model.HTTPS {
+					continue
+				}
 				add(tableSpec{ID: section.table(), Gateway: s.ID, Own: []string{domainOf(section.Hostname)}, Others: s.others(section)})
 			}
-		case model.TCP: // it has no host names
+		case model.TLS, model.TCP: // they have no requests
 		}
 	}
 	return items
 }
 
-// others are the domains of the HTTPS listeners that share a port with one of
-// them, whether or not those have a certificate: requests for a listener that
+// others are the domains of the HTTPS and TLS listeners that share a port with one
+// of them, whether or not those have a certificate: requests for a listener that
 // cannot serve must not end at another one.
 func (s served) others(self section) []string {
 	var out []string
 	for _, l := range s.Listeners {
-		if l.Accepted && l.Protocol == model.HTTPS && l.Port == self.Port && l.Name != self.Name {
+		if l.Accepted && family(l.Protocol) == model.TLS && l.Port == self.Port && l.Name != self.Name {
 			out = append(out, domainOf(l.Hostname))
 		}
 	}

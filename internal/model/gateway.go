@@ -27,10 +27,12 @@ type Settings struct {
 // Protocol is what a bound port speaks.
 type Protocol string
 
-// The protocols of a bound port. HTTPS and TLS share ports by server name.
+// The protocols of a bound port. HTTPS and TLS share ports by server name; such a
+// port is HTTPS where any of its chains is.
 const (
 	HTTP  Protocol = "HTTP"
 	HTTPS Protocol = "HTTPS"
+	TLS   Protocol = "TLS"
 	TCP   Protocol = "TCP"
 )
 
@@ -44,8 +46,8 @@ type Listener struct {
 	Protocol Protocol
 	// Table is the route table of an HTTP port; HTTPS ports have one per chain.
 	Table TableID
-	// Chains are the HTTPS (and later TLS) Gateway API listeners of the port,
-	// most specific host name first.
+	// Chains are the HTTPS and TLS Gateway API listeners of the port, the latter
+	// by server name; most specific host name first.
 	Chains []Chain
 	// Stream is where a TCP port sends its connections; nil closes them.
 	Stream *Forward
@@ -53,17 +55,22 @@ type Listener struct {
 	Origins []Ref
 }
 
-// Chain is one Gateway API listener with TLS on a shared port, selected by the
-// server name of the TLS handshake.
+// Chain is one Gateway API listener with TLS on a shared port, or one server name
+// of it, selected by the server name of the TLS handshake. It serves requests from
+// its Table, or otherwise connections from its Stream.
 type Chain struct {
-	// Name is the section name of the Gateway API listener.
+	// Name is the section name of the Gateway API listener, with "/" and the
+	// server name for one of several.
 	Name string
 	// Hostname is an exact name, a wildcard "*.example.com", or empty for any.
 	Hostname string
 	// Certificates are CertificateIDs; Envoy picks among them by server name
-	// and key type. Never empty for a served chain.
+	// and key type. Never empty for a served chain, unless TLS goes through to
+	// the backend as it is.
 	Certificates []CertificateID
 	Table        TableID
+	// Stream is where connections go; nil closes them.
+	Stream *Forward `json:",omitzero"`
 }
 
 // CertificateID names one certificate and key pair: "namespace/name" of its Secret.

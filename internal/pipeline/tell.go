@@ -60,6 +60,8 @@ func url(protocol model.Protocol, address string) string {
 		return "http://" + address
 	case model.HTTPS:
 		return "https://" + address
+	case model.TLS:
+		return "tls " + address
 	default:
 		return "tcp " + address
 	}

@@ -30,8 +30,8 @@ const listeners = httpListener + `  - {name: tcp, protocol: TCP, port: @TCP@}
 func TestTraffic(t *testing.T) {
 	s := prepare(t)
 	s.write(t, "base.yaml", base)
-	s.write(t, "gateway.yaml", gateway("edge", listeners))
-	for name, sans := range map[string][]string{"a": {"a.e2e.test"}, "b": {"b.e2e.test"}, "wild": {"*.wild.e2e.test"}, "deep": {"deep.wild.e2e.test"}} {
+	s.write(t, "gateway.yaml", gateway("edge", listeners+sniListeners))
+	for name, sans := range map[string][]string{"a": {"a.e2e.test"}, "b": {"b.e2e.test"}, "wild": {"*.wild.e2e.test"}, "deep": {"deep.wild.e2e.test"}, "ended": {"*.ended.e2e.test"}} {
 		s.secret(t, name+"-tls.yaml", name+"-tls", sans...)
 	}
 	s.run(t)
@@ -44,6 +44,7 @@ func TestTraffic(t *testing.T) {
 	t.Run("gRPC", s.calls)
 	t.Run("retries", s.retries)
 	t.Run("TLS", s.tls)
+	t.Run("TLS routes", s.tlsRoutes)
 	t.Run("TCP", s.tcpRoutes)
 	t.Run("edits", s.edits)
 	t.Run("verdicts", s.verdicts)

@@ -3,10 +3,12 @@ package envoy
 import (
 	"strconv"
 
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	envoy_listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	envoy_tlsinspector_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/tls_inspector/v3"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
 // tls adds a chain for each server name. A chain that cannot be made is left
@@ -61,11 +63,11 @@ func (b *listenerBuilder) chain(c model.Chain) (*envoy_listener_v3.FilterChain, 
 	if err != nil {
 		return nil, err
 	}
-	socket, secrets, err := terminateTLS(c.Certificates)
+	socket, secrets, err := b.handshake(c)
 	if err != nil {
 		return nil, err
 	}
-	filter, err := b.http(c.Table)
+	filter, err := b.serve(c)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +76,27 @@ func (b *listenerBuilder) chain(c model.Chain) (*envoy_listener_v3.FilterChain, 
 		Name: c.Name, FilterChainMatch: match, TransportSocket: socket,
 		Filters: []*envoy_listener_v3.Filter{filter},
 	}, nil
+}
+
+// handshake ends TLS here, or leaves it to the backend.
+func (b *listenerBuilder) handshake(c model.Chain) (*envoy_core_v3.TransportSocket, []xdsserve.Name, error) {
+	switch {
+	case c.Table != "":
+		return terminateTLS(c.Certificates, "h2", "http/1.1")
+	case len(c.Certificates) > 0:
+		return terminateTLS(c.Certificates)
+	default:
+		return nil, nil, nil
+	}
+}
+
+// serve answers the requests of a chain, or passes its connections on.
+func (b *listenerBuilder) serve(c model.Chain) (*envoy_listener_v3.Filter, error) {
+	if c.Table != "" {
+		return b.http(c.Table)
+	}
+	filter, err := b.tcpProxy(c.Stream)
+	return filter, within("stream", err)
 }
 
 // serverName selects a chain by the name of the TLS handshake; a chain without

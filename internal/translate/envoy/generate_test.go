@@ -144,7 +144,8 @@ var (
 	chains = rapid.Custom(func(t *rapid.T) model.Chain {
 		return model.Chain{
 			Name: name("a", "b").Draw(t, "name"), Hostname: name("", "a.example", "*.example").Draw(t, "hostname"),
-			Certificates: rapid.SliceOfN(name[model.CertificateID]("shop/tls", "shop/tls2"), 0, 2).Draw(t, "certificates"), Table: tableNames.Draw(t, "table"),
+			Certificates: rapid.SliceOfN(name[model.CertificateID]("shop/tls", "shop/tls2"), 0, 2).Draw(t, "certificates"), Table: rapid.OneOf(rapid.Just(model.TableID("")), tableNames).Draw(t, "table"),
+			Stream: rapid.OneOf(rapid.Just[*model.Forward](nil), forwards).Draw(t, "stream"),
 		}
 	})
 	listeners = rapid.Custom(func(t *rapid.T) model.Listener {
@@ -152,7 +153,7 @@ var (
 			Gateway:  edge,
 			Address:  rapid.SampledFrom([]netip.Addr{{}, netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1"), netip.MustParseAddr("::"), netip.MustParseAddr("fe80::1%eth0")}).Draw(t, "address"),
 			Port:     rapid.SampledFrom([]uint16{1, 8080, 8443, 65535, 80, 0}).Draw(t, "port"),
-			Protocol: rapid.SampledFrom([]model.Protocol{model.HTTP, model.HTTPS, model.HTTPS, model.TCP, model.TCP, "UDP"}).Draw(t, "protocol"),
+			Protocol: rapid.SampledFrom([]model.Protocol{model.HTTP, model.HTTPS, model.HTTPS, model.TLS, model.TCP, model.TCP, "UDP"}).Draw(t, "protocol"),
 			Table:    tableNames.Draw(t, "table"), Chains: rapid.SliceOfN(chains, 0, 3).Draw(t, "chains"),
 			Stream: rapid.OneOf(rapid.Just[*model.Forward](nil), forwards).Draw(t, "stream"), Origins: refs.Draw(t, "refs"),
 		}

@@ -53,12 +53,12 @@ func (b *listenerBuilder) chains(l model.Listener) error {
 	switch l.Protocol {
 	case model.HTTP:
 		return b.plain(l)
-	case model.HTTPS:
+	case model.HTTPS, model.TLS:
 		return b.tls(l)
 	case model.TCP:
 		return b.stream(l)
 	}
-	return faultf("protocol", string(l.Protocol), "unknown protocol: use HTTP, HTTPS or TCP")
+	return faultf("protocol", string(l.Protocol), "unknown protocol: use HTTP, HTTPS, TLS or TCP")
 }
 
 func (b *listenerBuilder) plain(l model.Listener) error {

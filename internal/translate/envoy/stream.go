@@ -11,26 +11,35 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
-// stream makes the only chain of a TCP port. Connections without a backend, and
-// the share of a missing one, are closed at once.
+// stream makes the only chain of a TCP port.
 func (b *listenerBuilder) stream(l model.Listener) error {
+	filter, err := b.tcpProxy(l.Stream)
+	if err != nil {
+		return within("stream", err)
+	}
+	b.listener.FilterChains = []*envoy_listener_v3.FilterChain{{Filters: []*envoy_listener_v3.Filter{filter}}}
+	return nil
+}
+
+// tcpProxy passes connections on. Those without a backend, and the share of a
+// missing one, are closed at once.
+func (b *listenerBuilder) tcpProxy(to *model.Forward) (*envoy_listener_v3.Filter, error) {
 	logs, err := accessLogs(b.settings, streamLogFields)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	proxy := &envoy_tcp_v3.TcpProxy{StatPrefix: b.listener.GetName(), AccessLog: logs}
-	if err := b.connect(proxy, l.Stream); err != nil {
-		return within("stream", err)
+	if err := b.connect(proxy, to); err != nil {
+		return nil, err
 	}
 	config, err := pack(proxy)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b.listener.FilterChains = []*envoy_listener_v3.FilterChain{{Filters: []*envoy_listener_v3.Filter{{
+	return &envoy_listener_v3.Filter{
 		Name:       "envoy.filters.network.tcp_proxy",
 		ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: config},
-	}}}}
-	return nil
+	}, nil
 }
 
 // connect spreads connections over backends by weight.

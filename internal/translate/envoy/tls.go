@@ -15,11 +15,12 @@ import (
 const tlsSocket = "envoy.transport_sockets.tls"
 
 // terminateTLS serves certificates that arrive by SDS, each with its own fate.
-// Envoy picks among several by server name and key type.
-func terminateTLS(certificates []model.CertificateID) (*envoy_core_v3.TransportSocket, []xdsserve.Name, error) {
+// Envoy picks among several by server name and key type. Protocols are those that
+// clients can agree on; without any, what a client offers is not answered.
+func terminateTLS(certificates []model.CertificateID, protocols ...string) (*envoy_core_v3.TransportSocket, []xdsserve.Name, error) {
 	context := &envoy_tls_v3.DownstreamTlsContext{CommonTlsContext: &envoy_tls_v3.CommonTlsContext{
 		TlsParams:     &envoy_tls_v3.TlsParameters{TlsMinimumProtocolVersion: envoy_tls_v3.TlsParameters_TLSv1_2},
-		AlpnProtocols: []string{"h2", "http/1.1"},
+		AlpnProtocols: protocols,
 	}}
 	var uses []xdsserve.Name
 	taken := map[model.CertificateID]bool{}

@@ -50,7 +50,7 @@ func TestOneTCPRouteAListener(t *testing.T) {
 	if !one.Serves || two.Serves || !hasStep(two, verdict.WasExcluded, verdict.Conflicted) {
 		t.Errorf("one %v, two %v", one.Steps, two.Steps)
 	}
-	equal(t, conditionText(two.Status.Parents[0].Conditions), "Accepted=False Conflicted, ResolvedRefs=True ResolvedRefs")
+	equal(t, conditionText(two.Status.Parents[0].Conditions), "Accepted=True Accepted, ResolvedRefs=True ResolvedRefs")
 }
 
 func TestSecondRuleOfATCPRouteIsDropped(t *testing.T) {

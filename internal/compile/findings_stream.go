@@ -1,0 +1,75 @@
+package compile
+
+import (
+	"slices"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// tcpFinding decides over a TCPRoute.
+func (b *build) tcpFinding(c *derive.Ctx, key string, route *gateway_v1.TCPRoute) (Finding, bool) {
+	return b.streamFinding(c, tcpIdent+key, route.Spec.CommonRouteSpec, route.Generation)
+}
+
+// tlsFinding decides over a TLSRoute.
+func (b *build) tlsFinding(c *derive.Ctx, key string, route *gateway_v1.TLSRoute) (Finding, bool) {
+	return b.streamFinding(c, tlsIdent+key, route.Spec.CommonRouteSpec, route.Generation)
+}
+
+// streamFinding decides over a route of connections. One that another goes before
+// everywhere is accepted and attached all the same, as the specification has it.
+func (b *build) streamFinding(c *derive.Ctx, ident string, spec gateway_v1.CommonRouteSpec, generation int64) (Finding, bool) {
+	a, _ := derive.Get(c, b.streamAttachments, ident)
+	r, _ := derive.Get(c, b.streamRules, ident)
+	v := routeVerdict{attachment: attachment{Parents: slices.Clone(a.Parents)}, rules: []rule{r.rule}, accepted: true, spec: spec}
+	serving := map[string]bool{}
+	for i := range v.attachment.Parents {
+		b.winOrLose(c, ident, &v.attachment.Parents[i], serving)
+	}
+	v.serves = len(serving) > 0
+	v.attached = func(j joint) bool { return serving[sectionKey(j.Gateway, j.Name)] }
+	if r.Extra != nil {
+		v.rules = append(v.rules, rule{Label: "spec.rules[1]", Invalid: r.Extra})
+	}
+	finding := v.finding(routeRef(ident))
+	finding.Status = &Status{Parents: v.parents(generation)}
+	return finding, true
+}
+
+// winOrLose leaves of a parent what no other route has, with a note of each loss,
+// and records the listeners that serve this one.
+func (b *build) winOrLose(c *derive.Ctx, ident string, p *parent, serving map[string]bool) {
+	var won []joint
+	p.Notes = slices.Clone(p.Notes)
+	for _, j := range p.Joints {
+		meetings := j.Meetings
+		if !j.named() {
+			meetings = []meeting{{}}
+		}
+		var mine []meeting
+		for _, m := range meetings {
+			at := streamPlace{Gateway: j.Gateway, Section: sectionKey(j.Gateway, j.Name), Meeting: m}
+			s, _ := derive.Get(c, b.streams, at.key())
+			if s.Route != ident {
+				p.Notes = append(p.Notes, problemf(verdict.Conflicted, indexed("spec.parentRefs", p.Index),
+					"%s serves %s, which goes before it by host name, age or name", at.where(j.Name), s.Route).about(routeRef(s.Route)))
+				continue
+			}
+			mine = append(mine, m)
+			if s.Serves {
+				serving[at.Section] = true
+			}
+		}
+		if len(mine) == 0 {
+			continue
+		}
+		if j.named() {
+			j.Meetings = mine
+		}
+		won = append(won, j)
+	}
+	p.Joints = won
+}

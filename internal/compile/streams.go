@@ -1,0 +1,147 @@
+package compile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/gateway-api/pkg/features"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+)
+
+// streamFeatures are the features of Gateway API that this file compiles.
+var streamFeatures = featureNames{
+	features.SupportTCPRoute,
+	features.SupportTLSRoute,
+	features.SupportTLSRouteModeMixed,
+	features.SupportTLSRouteModeTerminate,
+}
+
+// streamRule is what a route of connections, a TCPRoute or a TLSRoute, does with them.
+type streamRule struct {
+	Created int64
+	rule
+	Forward *model.Forward // nil closes them
+	// Extra is set when the route has rules beyond the first, which are dropped.
+	Extra *problem
+}
+
+// readTCP reads a TCPRoute.
+func (b *build) readTCP(c *derive.Ctx, _ string, route *gateway_v1.TCPRoute) (streamRule, bool) {
+	refs := make([][]gateway_v1.BackendRef, len(route.Spec.Rules))
+	for i, r := range route.Spec.Rules {
+		refs[i] = r.BackendRefs
+	}
+	return b.readStream(c, referrer{kindTCPRoute, route.Namespace}, route.CreationTimestamp.Unix(), refs), true
+}
+
+// readTLS reads a TLSRoute.
+func (b *build) readTLS(c *derive.Ctx, _ string, route *gateway_v1.TLSRoute) (streamRule, bool) {
+	refs := make([][]gateway_v1.BackendRef, len(route.Spec.Rules))
+	for i, r := range route.Spec.Rules {
+		refs[i] = r.BackendRefs
+	}
+	return b.readStream(c, referrer{kindTLSRoute, route.Namespace}, route.CreationTimestamp.Unix(), refs), true
+}
+
+// readStream reads the backends of each rule of a route of connections.
+func (b *build) readStream(c *derive.Ctx, from referrer, created int64, rules [][]gateway_v1.BackendRef) streamRule {
+	out := streamRule{Created: created, Label: "spec.rules[0]"}
+	if len(rules) == 0 {
+		return out
+	}
+	out.Forward = b.forward(c, from, "spec.rules[0].backendRefs", plainBackends(rules[0]), &out.rule)
+	out.Uses, out.Clusters = distinct(out.Uses), distinctUpstreams(out.Clusters)
+	if len(rules) > 1 {
+		out.Extra = problemf(verdict.UnsupportedValue, "spec.rules[1]", "a %s has one rule here: nothing tells which connection another one would be for", from.Kind)
+	}
+	return out
+}
+
+// stream is the route that has a TCP listener, or one server name of a TLS
+// listener: by the host name that the route has, then the oldest.
+type stream struct {
+	Gateway  model.GatewayID
+	Domain   string // of TLS
+	Route    string // "Kind namespace/name"
+	Forward  *model.Forward
+	Clusters []upstream
+	Uses     []string
+	// Serves tells that the listener holds its port.
+	Serves bool
+}
+
+// streamPlace is one TCP listener, or one server name of a TLS listener, that a
+// route of connections asks for.
+type streamPlace struct {
+	Gateway   model.GatewayID
+	Section   string // "gateway|listener"
+	Meeting   meeting
+	Route     string // "Kind namespace/name"
+	Selection string
+}
+
+// streamKey is the bucket of a place: "gateway|listener|domain", the domain empty for TCP.
+func (p streamPlace) key() string { return derive.JoinKey(p.Section, p.Meeting.Domain) }
+
+func streamPlaces(_ *derive.Ctx, route string, a attachment) []derive.Item[streamPlace] {
+	best := map[string]streamPlace{}
+	for _, p := range a.Parents {
+		for _, j := range p.Joints {
+			meetings := j.Meetings
+			if !j.named() {
+				meetings = []meeting{{}}
+			}
+			for _, m := range meetings {
+				at := streamPlace{j.Gateway, sectionKey(j.Gateway, j.Name), m, route, j.Selection}
+				if other, taken := best[at.key()]; !taken || compareHosts(m.Host, other.Meeting.Host) < 0 {
+					best[at.key()] = at
+				}
+			}
+		}
+	}
+	var items []derive.Item[streamPlace]
+	for key, at := range sortedMap(best) {
+		items = append(items, derive.Item[streamPlace]{Key: key, Value: at})
+	}
+	return items
+}
+
+// stream decides which route has a listener, or a server name of one.
+func (b *build) stream(c *derive.Ctx, key string) (stream, bool) {
+	var guests []streamPlace
+	rules := map[string]streamRule{}
+	for _, item := range derive.All(c, b.streamPlacesByKey, key) {
+		guests = append(guests, item.Value)
+		rules[item.Value.Route], _ = derive.Get(c, b.streamRules, item.Value.Route)
+	}
+	winner := slices.MinFunc(guests, func(x, y streamPlace) int {
+		return cmp.Or(
+			compareHosts(x.Meeting.Host, y.Meeting.Host),
+			cmp.Compare(rules[x.Route].Created, rules[y.Route].Created),
+			strings.Compare(routeRef(x.Route).Name, routeRef(y.Route).Name), strings.Compare(x.Route, y.Route))
+	})
+	won := rules[winner.Route]
+	out := stream{
+		Gateway: winner.Gateway, Domain: winner.Meeting.Domain, Route: winner.Route,
+		Forward: won.Forward, Clusters: won.Clusters, Uses: won.Uses,
+		Serves: derive.Exists(c, b.listenersBySection, winner.Section),
+	}
+	if winner.Selection != "" {
+		out.Uses = distinct(append(slices.Clone(out.Uses), winner.Selection))
+	}
+	return out, true
+}
+
+// where says what of a listener a stream is, in messages.
+func (p streamPlace) where(listener string) string {
+	if p.Meeting.Domain == "" {
+		return fmt.Sprintf("listener %s of Gateway %s", listener, p.Gateway)
+	}
+	return fmt.Sprintf("%s at listener %s of Gateway %s", p.Meeting.Domain, listener, p.Gateway)
+}
