@@ -40,8 +40,8 @@ type upstream struct {
 }
 
 // resolve finds what a backendRef of a route means.
-func (b *build) resolve(c *derive.Ctx, field, routeKind, namespace string, ref gateway_v1.BackendObjectReference) backend {
-	to := backendTarget(ref, namespace)
+func (b *build) resolve(c *derive.Ctx, field string, from referrer, ref gateway_v1.BackendObjectReference) backend {
+	to := backendTarget(ref, from.Namespace)
 	service, xbackend := to.is("", kindService), to.is(gatewayXGroup, kindXBackend)
 	switch {
 	case xbackend && !b.XBackend:
@@ -49,15 +49,15 @@ func (b *build) resolve(c *derive.Ctx, field, routeKind, namespace string, ref g
 	case !service && !xbackend:
 		return backend{Problem: problemf(verdict.InvalidKind, field+".kind", "%s of group %q cannot be forwarded to: use a Service or an XBackend", to.Kind, to.Group)}
 	}
-	by, granted := b.permits(c, routeKind, namespace, to)
+	by, granted := b.permits(c, from.Kind, from.Namespace, to)
 	if !granted {
-		return backend{Problem: notPermitted(field, routeKind, namespace, to)}
+		return backend{Problem: notPermitted(field, from.Kind, from.Namespace, to)}
 	}
 	var found backend
 	if service {
-		found = b.resolveService(c, field, routeKind, to, ref.Port)
+		found = b.resolveService(c, field, from, to, ref.Port)
 	} else {
-		found = b.resolveExternal(c, field, routeKind, to)
+		found = b.resolveExternal(c, field, from, to)
 	}
 	if by != "" && found.Problem == nil {
 		found.Uses = append(found.Uses, by)
@@ -65,7 +65,7 @@ func (b *build) resolve(c *derive.Ctx, field, routeKind, namespace string, ref g
 	return found
 }
 
-func (b *build) resolveService(c *derive.Ctx, field, routeKind string, to target, wanted *gateway_v1.PortNumber) backend {
+func (b *build) resolveService(c *derive.Ctx, field string, from referrer, to target, wanted *gateway_v1.PortNumber) backend {
 	if wanted == nil {
 		return backend{Problem: problemf(verdict.BackendNotFound, field+".port", "Service %s: a port is required", to.name()).about(to.key())}
 	}
@@ -75,22 +75,28 @@ func (b *build) resolveService(c *derive.Ctx, field, routeKind string, to target
 	if !exists {
 		return backend{Problem: b.noPort(c, field, to, number)}
 	}
-	protocol, why := speaks(field, routeKind, port.AppProtocol, to)
+	var tls *model.UpstreamTLS
+	uses := []string{to.String()}
+	if !from.Through {
+		policy, name, rests := b.secure(c, to, port.Name)
+		if uses = append(uses, rests...); policy != nil && policy.failure() != nil {
+			why := policy.failure()
+			return backend{Uses: rests, Problem: problemf(why.Reason, field, "Service %s is to be reached by TLS after BackendTLSPolicy %s, which cannot be followed: %s", to.name(), name, why.Message).about(policyRef(name))}
+		}
+		if policy != nil {
+			tls = policy.TLS
+		}
+	}
+	protocol, why := speaks(field, from.Kind, port.AppProtocol, tls != nil, to)
 	if why != nil {
 		return backend{Problem: why}
 	}
-	if policies := b.tlsPolicies(c, to, port.Name); len(policies) > 0 {
-		return backend{
-			Problem: problemf(verdict.NotYetSupported, field, "Service %s is to be reached by TLS after BackendTLSPolicy %s, which is not served yet; requests answer 500 rather than go in clear", to.name(), policies[0].Name).about(policies...),
-			Uses:    keysOf(policies),
-		}
-	}
 	return backend{
 		Cluster: upstream{
-			ID: clusterID(routeKind, to.name()+":"+number), Protocol: protocol,
+			ID: clusterID(from, to.name()+":"+number), Protocol: protocol, TLS: tls,
 			Origin: to.key(), Service: key,
 		},
-		Uses: []string{to.String()},
+		Uses: uses,
 	}
 }
 
@@ -107,7 +113,7 @@ func (b *build) noPort(c *derive.Ctx, field string, to target, number string) *p
 	}
 }
 
-func (b *build) resolveExternal(c *derive.Ctx, field, routeKind string, to target) backend {
+func (b *build) resolveExternal(c *derive.Ctx, field string, from referrer, to target) backend {
 	at, exists := derive.Get(c, b.externals, to.name())
 	switch {
 	case !exists:
@@ -115,23 +121,28 @@ func (b *build) resolveExternal(c *derive.Ctx, field, routeKind string, to targe
 	case at.Problem != nil:
 		return backend{Problem: problemf(at.Problem.Reason, field, "XBackend %s: %s", to.name(), at.Problem.sentence()).about(to.key())}
 	}
-	protocol, why := speaksExternal(field, routeKind, at.Protocol, to)
+	protocol, why := speaksExternal(field, from.Kind, at.Protocol, to)
 	if why != nil {
 		return backend{Problem: why}
 	}
 	return backend{
 		Cluster: upstream{
-			ID: clusterID(routeKind, "xbackend/"+to.name()), Protocol: protocol,
+			ID: clusterID(from, "xbackend/"+to.name()), Protocol: protocol,
 			Host: at.Host, Port: at.Port, TLS: at.TLS, Origin: to.key(),
 		},
-		Uses: []string{to.String()},
+		Uses: append([]string{to.String()}, at.Uses...),
 	}
 }
 
 // clusterID names a backend as a kind of route uses it.
-func clusterID(routeKind, backend string) model.ClusterID {
-	switch routeKind {
-	case kindTCPRoute, kindTLSRoute:
+func clusterID(from referrer, backend string) model.ClusterID {
+	switch from.Kind {
+	case kindTLSRoute:
+		if from.Through {
+			return model.ClusterID("tls/" + backend)
+		}
+		return model.ClusterID("tcp/" + backend)
+	case kindTCPRoute:
 		return model.ClusterID("tcp/" + backend)
 	case kindGRPCRoute:
 		return model.ClusterID("grpc/" + backend)
@@ -141,22 +152,31 @@ func clusterID(routeKind, backend string) model.ClusterID {
 }
 
 // speaks is the protocol that a kind of route speaks to a Service's port. What
-// the port's appProtocol names and is not known here is taken for the route's own.
-func speaks(field, routeKind, appProtocol string, to target) (model.UpstreamProtocol, *problem) {
+// the port's appProtocol names and is not known here is taken for the route's own;
+// what names TLS needs a policy that says how to verify it.
+func speaks(field, routeKind, appProtocol string, secured bool, to target) (model.UpstreamProtocol, *problem) {
 	switch {
 	case routeKind == kindTCPRoute, routeKind == kindTLSRoute:
 		return model.UpstreamTCP, nil
 	case appProtocol == "kubernetes.io/h2c":
 		return model.UpstreamHTTP2, nil
-	case appProtocol == "kubernetes.io/ws" && routeKind == kindHTTPRoute:
+	case routeKind == kindHTTPRoute && (appProtocol == "kubernetes.io/ws" || secured && appProtocol == "kubernetes.io/wss"):
 		return model.UpstreamHTTP1, nil
-	case strings.HasPrefix(appProtocol, "kubernetes.io/"), appProtocol == "https":
-		return "", problemf(verdict.UnsupportedProtocol, field, "Service %s has appProtocol %q, which is not spoken here", to.name(), appProtocol).about(to.key())
-	case routeKind == kindGRPCRoute:
-		return model.UpstreamHTTP2, nil
+	case secured && strings.EqualFold(appProtocol, "https"):
+		return plainProtocol(routeKind), nil
+	case strings.HasPrefix(appProtocol, "kubernetes.io/"), strings.EqualFold(appProtocol, "https"):
+		return "", problemf(verdict.UnsupportedProtocol, field, "Service %s has appProtocol %q, which is not spoken here, or not without a BackendTLSPolicy", to.name(), appProtocol).about(to.key())
 	default:
-		return model.UpstreamHTTP1, nil
+		return plainProtocol(routeKind), nil
 	}
+}
+
+// plainProtocol is what a kind of route speaks where nothing else is said.
+func plainProtocol(routeKind string) model.UpstreamProtocol {
+	if routeKind == kindGRPCRoute {
+		return model.UpstreamHTTP2
+	}
+	return model.UpstreamHTTP1
 }
 
 // speaksExternal is the protocol that a kind of route speaks to an XBackend.

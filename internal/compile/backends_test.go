@@ -90,10 +90,10 @@ func TestBackendsOfARule(t *testing.T) {
 		{"another kind is permitted", "{name: one, namespace: other, port: 80}", []string{other, grant("{group: '', kind: Secret}")}, "500", "False RefNotPermitted"},
 		{"HTTP/2 in clear", "{name: one, port: 80}", []string{service("shop/one", "{ports: [{port: 80, appProtocol: kubernetes.io/h2c}]}")}, "shop/one:80*1", "True ResolvedRefs"},
 		{"a protocol that is not spoken", "{name: one, port: 80}", []string{service("shop/one", "{ports: [{port: 80, appProtocol: kubernetes.io/wss}]}")}, "500", "False UnsupportedProtocol"},
-		{"TLS by policy fails closed", "{name: one, port: 80}", []string{one, policy}, "500", "False UnsupportedProtocol"},
+		{"TLS by policy", "{name: one, port: 80}", []string{one, policy}, "shop/one:80*1", "True ResolvedRefs"},
 		{"a host name outside", xRef, []string{x("")}, "xbackend/shop/x*1", "True ResolvedRefs"},
 		{"a protocol that a route does not speak", xRef, []string{x(", protocol: MCP")}, "500", "False UnsupportedProtocol"},
-		{"an authority that is not served yet", xRef, []string{x(", tls: {mode: ServerOnly, validation: {hostname: x.example, caCertificateRefs: [{group: '', kind: ConfigMap, name: ca}]}}")}, "500", "False UnsupportedProtocol"},
+		{"an authority that does not exist", xRef, []string{x(", tls: {mode: ServerOnly, validation: {hostname: x.example, caCertificateRefs: [{group: '', kind: ConfigMap, name: ca}]}}")}, "500", "False NoValidCACertificate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, f, _ := oneRoute(t, "backendRefs: ["+c.refs+"]", c.objects...)

@@ -44,6 +44,7 @@ type build struct {
 	externalNames     derive.Collection[bool]
 	externals         derive.Collection[externalBackend]
 	policiesByTarget  derive.Index[*gateway_v1.BackendTLSPolicy]
+	policyStates      derive.Collection[tlsPolicy]
 	webAttachments    derive.Collection[attachment] // by "Kind namespace/name"
 	rules             derive.Collection[rules]      // likewise
 	acceptable        derive.Collection[bool]
@@ -133,8 +134,9 @@ func (b *build) derivePorts(g *derive.Graph, m *model.Collections) {
 func (b *build) deriveBackends(g *derive.Graph) {
 	b.ports = derive.Expand(g, "service port", b.in.services, servicePorts)
 	b.externalNames = derive.Map(g, "external name", b.in.services, isExternal)
-	b.externals = derive.Map(g, "external backend", b.in.externals, readExternal)
+	b.externals = derive.Map(g, "external backend", b.in.externals, b.readExternal)
 	b.policiesByTarget = derive.Group(g, "policies by target", b.in.policies, policyTargets)
+	b.policyStates = derive.Map(g, "tls policy", b.in.policies, b.readPolicy)
 	b.slicesByService = derive.Group(g, "slices by service", b.in.slices, sliceService)
 }
 

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -16,7 +17,7 @@ type used struct {
 func equalUsed(a, b used) bool {
 	tlsA, tlsB := a.Upstream.TLS, b.Upstream.TLS
 	a.Upstream.TLS, b.Upstream.TLS = nil, nil
-	return a == b && (tlsA == tlsB || tlsA != nil && tlsB != nil && *tlsA == *tlsB)
+	return a == b && reflect.DeepEqual(tlsA, tlsB)
 }
 
 // clusterKeys are the buckets of whatever uses clusters at a Gateway.

@@ -3,7 +3,6 @@ package compile
 import (
 	"net/netip"
 
-	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -19,6 +18,7 @@ type externalBackend struct {
 	Port     uint16
 	Protocol string // as the XBackend says it; empty leaves it to the route
 	TLS      *model.UpstreamTLS
+	Uses     []string // objects that verification rests on
 	// Problem is why nothing is forwarded to it.
 	Problem *problem
 	// Failed tells that the problem is one that no defined outcome covers.
@@ -26,7 +26,7 @@ type externalBackend struct {
 }
 
 // readExternal reads an XBackend.
-func readExternal(_ *derive.Ctx, _ string, object *gateway_xv1alpha1.XBackend) (externalBackend, bool) {
+func (b *build) readExternal(c *derive.Ctx, _ string, object *gateway_xv1alpha1.XBackend) (externalBackend, bool) {
 	spec := object.Spec
 	if spec.Type != gateway_xv1alpha1.BackendTypeExternalHostname || spec.ExternalHostname == nil {
 		return externalBackend{Problem: problemf(verdict.NotYetSupported, "spec.type", "%q is not served yet: use ExternalHostname, or a Service", spec.Type)}, true
@@ -45,31 +45,25 @@ func readExternal(_ *derive.Ctx, _ string, object *gateway_xv1alpha1.XBackend) (
 		out.Failed = true
 		return out, true
 	}
-	out.TLS, out.Problem = upstreamTLS(spec.TLS)
+	out.TLS, out.Uses, out.Problem = b.upstreamTLS(c, object.Namespace, spec.TLS)
 	return out, true
 }
 
 // upstreamTLS reads how an XBackend is to be verified. What cannot be verified as
 // asked is not forwarded to.
-func upstreamTLS(spec *gateway_xv1alpha1.BackendTLS) (*model.UpstreamTLS, *problem) {
+func (b *build) upstreamTLS(c *derive.Ctx, namespace string, spec *gateway_xv1alpha1.BackendTLS) (*model.UpstreamTLS, []string, *problem) {
 	if spec == nil || spec.Mode == gateway_xv1alpha1.BackendTLSModeNone || spec.Mode == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	const field = "spec.tls"
-	validation := spec.Validation
 	switch {
 	case spec.Mode != gateway_xv1alpha1.BackendTLSModeServerOnly:
-		return nil, problemf(verdict.NotYetSupported, field+".mode", "%q: client certificates are not presented to backends yet", spec.Mode)
-	case validation == nil:
-		return nil, problemf(verdict.UnsupportedValue, field+".validation", "must be set with mode %s", spec.Mode)
-	case len(validation.CACertificateRefs) > 0:
-		return nil, problemf(verdict.NotYetSupported, field+".validation.caCertificateRefs", "only wellKnownCACertificates: System is served yet")
-	case orElse(validation.WellKnownCACertificates, "") != gateway_v1.WellKnownCACertificatesSystem:
-		return nil, problemf(verdict.UnsupportedValue, field+".validation.wellKnownCACertificates", "%q: must be System", orElse(validation.WellKnownCACertificates, ""))
-	case len(validation.SubjectAltNames) > 0:
-		return nil, problemf(verdict.NotYetSupported, field+".validation.subjectAltNames", "only validation.hostname is verified yet")
+		return nil, nil, problemf(verdict.NotYetSupported, field+".mode", "%q: client certificates are not presented to backends yet", spec.Mode)
+	case spec.Validation == nil:
+		return nil, nil, problemf(verdict.UnsupportedValue, field+".validation", "must be set with mode %s", spec.Mode)
 	}
-	return &model.UpstreamTLS{SNI: string(validation.Hostname)}, nil
+	t := b.readTrust(c, field+".validation", namespace, *spec.Validation)
+	return t.TLS, t.Uses, t.failure()
 }
 
 // externalFinding decides over an XBackend.

@@ -11,7 +11,7 @@ import (
 var supported = slices.Concat(
 	gatewayFeatures, attachFeatures, tableFeatures, grantFeatures,
 	matchFeatures, ruleFeatures, filterFeatures, redirectFeatures, mirrorFeatures, corsFeatures, limitFeatures, backendFeatures,
-	grpcFeatures, streamFeatures,
+	grpcFeatures, streamFeatures, policyFeatures,
 )
 
 // SupportedFeatures are the names of the served features of Gateway API, in order.

@@ -9,20 +9,22 @@ import (
 // decision of its own has no effect.
 func (b *build) deriveFindings(g *derive.Graph) Findings {
 	own := map[string]derive.Collection[Finding]{
-		kindBackendTLSPolicy: derive.Map(g, findingNode(kindBackendTLSPolicy), b.in.policies, b.policyFinding),
-		kindEndpointSlice:    derive.Map(g, findingNode(kindEndpointSlice), b.in.slices, b.sliceFinding),
-		kindGRPCRoute:        derive.Map(g, findingNode(kindGRPCRoute), b.in.grpcRoutes, b.grpcFinding),
-		kindGateway:          derive.Map(g, findingNode(kindGateway), b.in.gateways, b.gatewayFinding),
-		kindGatewayClass:     derive.Map(g, findingNode(kindGatewayClass), b.in.classes, b.classFinding),
-		kindGatewayConfig:    derive.Map(g, findingNode(kindGatewayConfig), b.in.configs, b.configFinding),
-		kindHTTPRoute:        derive.Map(g, findingNode(kindHTTPRoute), b.in.httpRoutes, b.httpFinding),
-		kindNamespace:        derive.Map(g, findingNode(kindNamespace), b.in.namespaces, b.namespaceFinding),
-		kindReferenceGrant:   derive.Map(g, findingNode(kindReferenceGrant), b.in.grants, b.grantFinding),
-		kindSecret:           derive.Map(g, findingNode(kindSecret), b.in.secrets, b.secretFinding),
-		kindService:          derive.Map(g, findingNode(kindService), b.in.services, b.serviceFinding),
-		kindTCPRoute:         derive.Map(g, findingNode(kindTCPRoute), b.in.tcpRoutes, b.tcpFinding),
-		kindTLSRoute:         derive.Map(g, findingNode(kindTLSRoute), b.in.tlsRoutes, b.tlsFinding),
-		kindXBackend:         derive.Map(g, findingNode(kindXBackend), b.in.externals, b.externalFinding),
+		kindBackendTLSPolicy:   derive.Map(g, findingNode(kindBackendTLSPolicy), b.in.policies, b.policyFinding),
+		kindClusterTrustBundle: derive.Map(g, findingNode(kindClusterTrustBundle), b.in.bundles, b.bundleFinding),
+		kindConfigMap:          derive.Map(g, findingNode(kindConfigMap), b.in.configMaps, b.configMapFinding),
+		kindEndpointSlice:      derive.Map(g, findingNode(kindEndpointSlice), b.in.slices, b.sliceFinding),
+		kindGRPCRoute:          derive.Map(g, findingNode(kindGRPCRoute), b.in.grpcRoutes, b.grpcFinding),
+		kindGateway:            derive.Map(g, findingNode(kindGateway), b.in.gateways, b.gatewayFinding),
+		kindGatewayClass:       derive.Map(g, findingNode(kindGatewayClass), b.in.classes, b.classFinding),
+		kindGatewayConfig:      derive.Map(g, findingNode(kindGatewayConfig), b.in.configs, b.configFinding),
+		kindHTTPRoute:          derive.Map(g, findingNode(kindHTTPRoute), b.in.httpRoutes, b.httpFinding),
+		kindNamespace:          derive.Map(g, findingNode(kindNamespace), b.in.namespaces, b.namespaceFinding),
+		kindReferenceGrant:     derive.Map(g, findingNode(kindReferenceGrant), b.in.grants, b.grantFinding),
+		kindSecret:             derive.Map(g, findingNode(kindSecret), b.in.secrets, b.secretFinding),
+		kindService:            derive.Map(g, findingNode(kindService), b.in.services, b.serviceFinding),
+		kindTCPRoute:           derive.Map(g, findingNode(kindTCPRoute), b.in.tcpRoutes, b.tcpFinding),
+		kindTLSRoute:           derive.Map(g, findingNode(kindTLSRoute), b.in.tlsRoutes, b.tlsFinding),
+		kindXBackend:           derive.Map(g, findingNode(kindXBackend), b.in.externals, b.externalFinding),
 	}
 	for _, kind := range snapshot.Kinds {
 		if _, ok := own[kind.Name]; !ok {

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	certificates_v1beta1 "k8s.io/api/certificates/v1beta1"
 	core_v1 "k8s.io/api/core/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
@@ -21,13 +22,28 @@ func (b *build) namespaceFinding(c *derive.Ctx, key string, _ *core_v1.Namespace
 	return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves attaches by its labels")), true
 }
 
+// configMapFinding decides over a ConfigMap: it matters by the authorities in it.
+func (b *build) configMapFinding(c *derive.Ctx, key string, _ *core_v1.ConfigMap) (Finding, bool) {
+	return b.authorityFinding(c, store.Key{Collection: kindConfigMap, Name: key}), true
+}
+
+// bundleFinding decides over a ClusterTrustBundle likewise.
+func (b *build) bundleFinding(c *derive.Ctx, key string, _ *certificates_v1beta1.ClusterTrustBundle) (Finding, bool) {
+	return b.authorityFinding(c, store.Key{Collection: kindClusterTrustBundle, Name: key}), true
+}
+
+func (b *build) authorityFinding(c *derive.Ctx, self store.Key) Finding {
+	if b.usedBySomething(c, self.String()) {
+		return serve(self, ok(verdict.Referenced, "backends of routes that serve are verified by it"))
+	}
+	return exclude(self, problemf(verdict.NotReferenced, "", "nothing that is served is verified by it"))
+}
+
 // notServed are the kinds that are observed and have no effect, and why.
 func notServed(kind string) *problem {
 	switch kind {
 	case "XMesh":
 		return problemf(verdict.OutOfScope, "", "Gatehouse is no service mesh")
-	case "ConfigMap", "ClusterTrustBundle":
-		return problemf(verdict.NotReferenced, "", "nothing that is served refers to a %s yet", kind)
 	default:
 		return problemf(verdict.NotYetSupported, "", "no %s is served yet", kind)
 	}

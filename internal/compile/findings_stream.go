@@ -24,6 +24,7 @@ func (b *build) tlsFinding(c *derive.Ctx, key string, route *gateway_v1.TLSRoute
 func (b *build) streamFinding(c *derive.Ctx, ident string, spec gateway_v1.CommonRouteSpec, generation int64) (Finding, bool) {
 	a, _ := derive.Get(c, b.streamAttachments, ident)
 	r, _ := derive.Get(c, b.streamRules, ident)
+	r = r.at(onlyThrough(a))
 	v := routeVerdict{attachment: attachment{Parents: slices.Clone(a.Parents)}, rules: []rule{r.rule}, accepted: true, spec: spec}
 	serving := map[string]bool{}
 	for i := range v.attachment.Parents {
@@ -37,6 +38,20 @@ func (b *build) streamFinding(c *derive.Ctx, ident string, spec gateway_v1.Commo
 	finding := v.finding(routeRef(ident))
 	finding.Status = &Status{Parents: v.parents(generation)}
 	return finding, true
+}
+
+// onlyThrough tells that a route attaches to listeners only where TLS goes through.
+func onlyThrough(a attachment) bool {
+	some := false
+	for _, p := range a.Parents {
+		for _, j := range p.Joints {
+			if !j.Passthrough {
+				return false
+			}
+			some = true
+		}
+	}
+	return some
 }
 
 // winOrLose leaves of a parent what no other route has, with a note of each loss,

@@ -13,7 +13,11 @@ import (
 )
 
 // referrer is a route that refers to backends.
-type referrer struct{ Kind, Namespace string }
+type referrer struct {
+	Kind, Namespace string
+	// Through tells that TLS of clients goes through to the backend as it is.
+	Through bool
+}
 
 // weighted is a backendRef of any kind of route.
 type weighted struct {
@@ -48,7 +52,7 @@ func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weigh
 	dark := map[*problem]uint32{} // weights of backends that cannot be used
 	for i, ref := range refs {
 		at := indexed(field, i)
-		found := b.resolve(c, at, from.Kind, from.Namespace, ref.Ref)
+		found := b.resolve(c, at, from, ref.Ref)
 		filters := r.share(at, ref.Filters)
 		if found.Problem != nil {
 			r.Unresolved = append(r.Unresolved, found.Problem)

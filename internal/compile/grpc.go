@@ -46,7 +46,7 @@ func (b *build) readGRPC(c *derive.Ctx, key string, route *gateway_v1.GRPCRoute)
 			m, r, why := readCall(field+".matches", gateway_v1.GRPCRouteMatch{})
 			wish.Matches = []ranked{{m, r, why}}
 		}
-		out.Rules = append(out.Rules, b.readRule(c, referrer{kindGRPCRoute, route.Namespace}, field, key, wish))
+		out.Rules = append(out.Rules, b.readRule(c, referrer{Kind: kindGRPCRoute, Namespace: route.Namespace}, field, key, wish))
 	}
 	return out, true
 }

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	certificates_v1beta1 "k8s.io/api/certificates/v1beta1"
 	core_v1 "k8s.io/api/core/v1"
 	discovery_v1 "k8s.io/api/discovery/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -21,6 +22,8 @@ type inputs struct {
 	tlsRoutes  derive.Collection[*gateway_v1.TLSRoute]
 	grants     derive.Collection[*gateway_v1.ReferenceGrant]
 	policies   derive.Collection[*gateway_v1.BackendTLSPolicy]
+	configMaps derive.Collection[*core_v1.ConfigMap]
+	bundles    derive.Collection[*certificates_v1beta1.ClusterTrustBundle]
 	externals  derive.Collection[*gateway_xv1alpha1.XBackend]
 	services   derive.Collection[*core_v1.Service]
 	slices     derive.Collection[*discovery_v1.EndpointSlice]
@@ -39,6 +42,8 @@ func readInputs(g *derive.Graph) inputs {
 		tlsRoutes:  derive.Input[*gateway_v1.TLSRoute](g, kindTLSRoute),
 		grants:     derive.Input[*gateway_v1.ReferenceGrant](g, kindReferenceGrant),
 		policies:   derive.Input[*gateway_v1.BackendTLSPolicy](g, kindBackendTLSPolicy),
+		configMaps: derive.Input[*core_v1.ConfigMap](g, kindConfigMap),
+		bundles:    derive.Input[*certificates_v1beta1.ClusterTrustBundle](g, kindClusterTrustBundle),
 		externals:  derive.Input[*gateway_xv1alpha1.XBackend](g, kindXBackend),
 		services:   derive.Input[*core_v1.Service](g, kindService),
 		slices:     derive.Input[*discovery_v1.EndpointSlice](g, kindEndpointSlice),

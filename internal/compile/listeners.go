@@ -19,8 +19,10 @@ type section struct {
 	Port     uint16
 	Protocol model.Protocol // empty when it is not served
 	Hostname string         // lower case; empty for any
-	Kinds    []string       // of routes that may attach, in order
-	Scope    scope
+	// Passthrough tells that TLS goes through to the backend as it is.
+	Passthrough bool
+	Kinds       []string // of routes that may attach, in order
+	Scope       scope
 	// Accepted tells that the listener is valid in itself and conflicts with no
 	// other of its Gateway.
 	Accepted bool
@@ -44,9 +46,7 @@ func (s section) table() model.TableID { return tableID(s.Gateway, s.Port, s.Pro
 // listener is a section together with what its Gateway needs to serve it.
 type listener struct {
 	section
-	Field string // "spec.listeners[0]"
-	// Passthrough tells that TLS goes through to the backend as it is.
-	Passthrough  bool
+	Field        string // "spec.listeners[0]"
 	Certificates []certificateRef
 	// Refused is why the listener is not accepted.
 	Refused *problem

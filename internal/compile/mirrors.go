@@ -61,7 +61,7 @@ func millionths(n, of int32) uint32 {
 func (b *build) mirrors(c *derive.Ctx, from referrer, wishes []mirrorWish, r *rule) []model.Mirror {
 	var out []model.Mirror
 	for _, wish := range wishes {
-		found := b.resolve(c, wish.Field, from.Kind, from.Namespace, wish.To)
+		found := b.resolve(c, wish.Field, from, wish.To)
 		if found.Problem != nil {
 			why := *found.Problem
 			why.Message += "; requests are not mirrored there"

@@ -108,7 +108,7 @@ func (b *build) readRules(c *derive.Ctx, key string, route *gateway_v1.HTTPRoute
 			m, why := readMatch(indexed(field+".matches", k), match)
 			wish.Matches = append(wish.Matches, ranked{m, rankOf(m), why})
 		}
-		out.Rules = append(out.Rules, b.readRule(c, referrer{kindHTTPRoute, route.Namespace}, field, key, wish))
+		out.Rules = append(out.Rules, b.readRule(c, referrer{Kind: kindHTTPRoute, Namespace: route.Namespace}, field, key, wish))
 	}
 	return out, true
 }

@@ -8,6 +8,8 @@ type (
 	Status = verdict.Status
 	// ListenerStatus is the status of one listener.
 	ListenerStatus = verdict.ListenerStatus
+	// AncestorStatus is the status of a policy at one Gateway.
+	AncestorStatus = verdict.AncestorStatus
 	// ParentStatus is the status of a route at one parent.
 	ParentStatus = verdict.ParentStatus
 )

@@ -27,6 +27,8 @@ type streamRule struct {
 	Created int64
 	rule
 	Forward *model.Forward // nil closes them
+	// Through is what is done where TLS of clients goes through to the backend.
+	Through *streamRule
 	// Extra is set when the route has rules beyond the first, which are dropped.
 	Extra *problem
 }
@@ -37,7 +39,7 @@ func (b *build) readTCP(c *derive.Ctx, _ string, route *gateway_v1.TCPRoute) (st
 	for i, r := range route.Spec.Rules {
 		refs[i] = r.BackendRefs
 	}
-	return b.readStream(c, referrer{kindTCPRoute, route.Namespace}, route.CreationTimestamp.Unix(), refs), true
+	return b.readStream(c, referrer{Kind: kindTCPRoute, Namespace: route.Namespace}, route.CreationTimestamp.Unix(), refs), true
 }
 
 // readTLS reads a TLSRoute.
@@ -46,7 +48,11 @@ func (b *build) readTLS(c *derive.Ctx, _ string, route *gateway_v1.TLSRoute) (st
 	for i, r := range route.Spec.Rules {
 		refs[i] = r.BackendRefs
 	}
-	return b.readStream(c, referrer{kindTLSRoute, route.Namespace}, route.CreationTimestamp.Unix(), refs), true
+	from := referrer{Kind: kindTLSRoute, Namespace: route.Namespace}
+	out := b.readStream(c, from, route.CreationTimestamp.Unix(), refs)
+	from.Through = true
+	out.Through = new(b.readStream(c, from, out.Created, refs))
+	return out, true
 }
 
 // readStream reads the backends of each rule of a route of connections.
@@ -61,6 +67,14 @@ func (b *build) readStream(c *derive.Ctx, from referrer, created int64, rules []
 		out.Extra = problemf(verdict.UnsupportedValue, "spec.rules[1]", "a %s has one rule here: nothing tells which connection another one would be for", from.Kind)
 	}
 	return out
+}
+
+// at is what is done at a listener, by whether TLS goes through there.
+func (r streamRule) at(through bool) streamRule {
+	if through && r.Through != nil {
+		return *r.Through
+	}
+	return r
 }
 
 // stream is the route that has a TCP listener, or one server name of a TLS
@@ -84,6 +98,7 @@ type streamPlace struct {
 	Meeting   meeting
 	Route     string // "Kind namespace/name"
 	Selection string
+	Through   bool // TLS goes through
 }
 
 // streamKey is the bucket of a place: "gateway|listener|domain", the domain empty for TCP.
@@ -98,7 +113,7 @@ func streamPlaces(_ *derive.Ctx, route string, a attachment) []derive.Item[strea
 				meetings = []meeting{{}}
 			}
 			for _, m := range meetings {
-				at := streamPlace{j.Gateway, sectionKey(j.Gateway, j.Name), m, route, j.Selection}
+				at := streamPlace{j.Gateway, sectionKey(j.Gateway, j.Name), m, route, j.Selection, j.Passthrough}
 				if other, taken := best[at.key()]; !taken || compareHosts(m.Host, other.Meeting.Host) < 0 {
 					best[at.key()] = at
 				}
@@ -126,7 +141,7 @@ func (b *build) stream(c *derive.Ctx, key string) (stream, bool) {
 			cmp.Compare(rules[x.Route].Created, rules[y.Route].Created),
 			strings.Compare(routeRef(x.Route).Name, routeRef(y.Route).Name), strings.Compare(x.Route, y.Route))
 	})
-	won := rules[winner.Route]
+	won := rules[winner.Route].at(winner.Through)
 	out := stream{
 		Gateway: winner.Gateway, Domain: winner.Meeting.Domain, Route: winner.Route,
 		Forward: won.Forward, Clusters: won.Clusters, Uses: won.Uses,

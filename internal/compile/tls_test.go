@@ -44,7 +44,7 @@ func TestTLSListenersShareAPort(t *testing.T) {
 	equal(t, chainText(l.Chains), []string{
 		`idle "idle.example" [] closed`,
 		`web "web.example" [shop/tls] table shop/edge/443/web`,
-		`through/db.example "db.example" [] tcp/shop/one:80*1`,
+		`through/db.example "db.example" [] tls/shop/one:80*1`,
 		`ended/a.example "a.example" [shop/tls] tcp/shop/one:80*1`,
 		`ended "*.example" [shop/tls] closed`,
 	})
@@ -72,7 +72,7 @@ func TestTLSListenerWithoutCertificate(t *testing.T) {
 	}
 	l, _ := derive.Lookup(w.state, w.out.Model.Listeners, "shop/edge/default/444")
 	equal(t, l.Protocol, model.TLS)
-	equal(t, chainText(l.Chains), []string{`through/a.example "a.example" [] tcp/shop/one:80*1`, `through "" [] closed`})
+	equal(t, chainText(l.Chains), []string{`through/a.example "a.example" [] tls/shop/one:80*1`, `through "" [] closed`})
 }
 
 // Of routes with one server name, the more specific host name goes first, then

@@ -4,7 +4,9 @@ import "net/netip"
 
 // ClusterID names one backend as one kind of route uses it. It derives from
 // identity only: "namespace/name:port" for a Service, "xbackend/namespace/name"
-// for an XBackend, each after "grpc/" or "tcp/" where GRPCRoutes or TCPRoutes use it. The same backend used
+// for an XBackend, each after "grpc/" or
+// "tcp/" where GRPCRoutes or routes of connections use it, and after "tls/" where
+// TLS of clients goes through to it. The same backend used
 // by several Gateways has one ClusterID.
 type ClusterID string
 
@@ -31,10 +33,20 @@ const (
 	UpstreamTCP   UpstreamProtocol = "TCP"
 )
 
-// UpstreamTLS is TLS towards the backend, verified against SystemCA.
+// UpstreamTLS is TLS towards the backend, which is always verified.
 type UpstreamTLS struct {
-	// SNI is sent, and the certificate must be valid for it.
+	// SNI is sent, and the certificate must be valid for it unless Names are given.
 	SNI string
+	// CA are the authorities in PEM, one of which must have signed; none are the system's.
+	CA []byte `json:",omitzero"`
+	// Names are those of which the certificate must have one.
+	Names []SubjectName `json:",omitzero"`
+}
+
+// SubjectName is a name that a certificate can have.
+type SubjectName struct {
+	URI   bool `json:",omitzero"` // otherwise a DNS name
+	Value string
 }
 
 // Endpoints are the addresses of one Cluster, for every Gateway that uses it.

@@ -71,6 +71,16 @@ var (
 		Meaning: "A certificate has expired; it keeps serving, and clients that verify will refuse it.",
 		Remedy:  "Renew the certificate.",
 	}
+	InvalidCACertificateRef = Reason{
+		Name: "InvalidCACertificateRef", Class: OutcomeClass,
+		Meaning: "An authority that backends are to be verified by does not exist or cannot be used; nothing is forwarded to them.",
+		Remedy:  "Create the ConfigMap with PEM certificates in ca.crt, or the ClusterTrustBundle.",
+	}
+	NoValidCACertificate = Reason{
+		Name: "NoValidCACertificate", Class: OutcomeClass,
+		Meaning: "No authority that backends are to be verified by can be used; nothing is forwarded to them.",
+		Remedy:  "Create the ConfigMap with PEM certificates in ca.crt, or the ClusterTrustBundle.",
+	}
 	UnusableCertificate = Reason{
 		Name: "UnusableCertificate", Class: FailureClass,
 		Meaning: "A Secret that a listener refers to has no certificate and key that belong together and that a proxy can use.",
@@ -82,5 +92,6 @@ var (
 var gatewayReasons = []Reason{
 	ClassNotFound, OtherController, InvalidParameters, UnsupportedAddress, PortUnavailable,
 	ListenersNotValid, ProtocolConflict, HostnameConflict, UnsupportedProtocol, InvalidRouteKinds,
-	InvalidCertificateRef, OverlappingHostnames, CertificateExpiring, CertificateExpired, UnusableCertificate,
+	InvalidCertificateRef, OverlappingHostnames, CertificateExpiring, CertificateExpired,
+	InvalidCACertificateRef, NoValidCACertificate, UnusableCertificate,
 }

@@ -47,8 +47,8 @@ var (
 	}
 	Conflicted = Reason{
 		Name: "Conflicted", Class: OutcomeClass,
-		Meaning: "Another route has the listener, or the server name of it, which can have only one: the one with the more specific host name, then the older. The route is accepted, and has no effect there.",
-		Remedy:  "Give the route a listener or a host name of its own.",
+		Meaning: "Another route has the listener, or the server name of it, which can have only one: the one with the more specific host name, then the older. The route is accepted, and has no effect there. Of policies for one target the oldest counts.",
+		Remedy:  "Give the route a listener or a host name of its own; keep one policy for a target.",
 	}
 	UnsupportedValue = Reason{
 		Name: "UnsupportedValue", Class: FailureClass,

@@ -11,6 +11,8 @@ type Status struct {
 	Listeners []ListenerStatus
 	// Parents of a route, in the order of its spec; only those of this controller.
 	Parents []ParentStatus
+	// Ancestors of a policy, in order of name.
+	Ancestors []AncestorStatus
 	// SupportedFeatures of a GatewayClass, sorted.
 	SupportedFeatures []string
 }
@@ -23,6 +25,12 @@ type ListenerStatus struct {
 	Conditions     []meta_v1.Condition
 	// Resource is the model listener key that serves it, for Programmed; empty when none does.
 	Resource string
+}
+
+// AncestorStatus is the status of a policy at one Gateway that it has an effect on.
+type AncestorStatus struct {
+	Gateway    string // "namespace/name"
+	Conditions []meta_v1.Condition
 }
 
 // ParentStatus is the status of a route at one parent.

@@ -42,6 +42,7 @@ func TestTraffic(t *testing.T) {
 	t.Run("weights", s.weights)
 	t.Run("mirrors", s.mirrors)
 	t.Run("gRPC", s.calls)
+	t.Run("backend TLS", s.backendTLS)
 	t.Run("retries", s.retries)
 	t.Run("TLS", s.tls)
 	t.Run("TLS routes", s.tlsRoutes)

@@ -23,6 +23,7 @@ const (
 	gatewaySubject  subject = "Gateway"
 	listenerSubject subject = "Listener of a Gateway"
 	parentSubject   subject = "Route, per parent"
+	policySubject   subject = "BackendTLSPolicy, per Gateway"
 )
 
 // condition documents one condition of one subject. Reasons that are verdict
@@ -98,16 +99,27 @@ var conditions = []condition{
 		parentSubject, string(gateway_v1.RouteConditionAccepted), "The route is attached to at least one listener.",
 		[]string{string(gateway_v1.RouteReasonAccepted)},
 		names(verdict.NoMatchingParent, verdict.NotAllowedByListeners, verdict.NoMatchingListenerHostname, verdict.UnsupportedValue,
-			verdict.IncompatibleFilters, verdict.Conflicted),
+			verdict.IncompatibleFilters),
 	},
 	{
 		parentSubject, string(gateway_v1.RouteConditionResolvedRefs), "Every backend exists and may be used.",
 		[]string{string(gateway_v1.RouteReasonResolvedRefs)},
-		names(verdict.BackendNotFound, verdict.InvalidKind, verdict.RefNotPermitted, verdict.UnsupportedProtocol),
+		names(verdict.BackendNotFound, verdict.InvalidKind, verdict.RefNotPermitted, verdict.UnsupportedProtocol,
+			verdict.InvalidCACertificateRef, verdict.NoValidCACertificate),
 	},
 	{
 		parentSubject, string(gateway_v1.RouteConditionPartiallyInvalid), "Some rules are dropped; the others serve.",
 		names(verdict.UnsupportedValue), nil,
+	},
+	{
+		policySubject, string(gateway_v1.PolicyConditionAccepted), "Backends of the Gateway are verified by the policy.",
+		[]string{string(gateway_v1.PolicyReasonAccepted)},
+		[]string{verdict.Conflicted.Name, verdict.NoValidCACertificate.Name, string(gateway_v1.PolicyReasonInvalid)},
+	},
+	{
+		policySubject, string(gateway_v1.BackendTLSPolicyConditionResolvedRefs), "Every authority that it names can be used.",
+		[]string{string(gateway_v1.BackendTLSPolicyReasonResolvedRefs)},
+		names(verdict.InvalidCACertificateRef, verdict.InvalidKind),
 	},
 }
 
@@ -115,7 +127,7 @@ func conditionsPage(*testing.T) []byte {
 	m := &markdown{}
 	m.text("# Conditions")
 	m.text("`gatehouse status KIND NAMESPACE/NAME -o yaml` prints them. Each has the generation that it speaks of. What a reason means and what to do is in [verdict reasons](verdict-reasons.md), or in the Gateway API reference for words such as Pending.")
-	for _, of := range []subject{classSubject, gatewaySubject, listenerSubject, parentSubject} {
+	for _, of := range []subject{classSubject, gatewaySubject, listenerSubject, parentSubject, policySubject} {
 		m.text("## %s", of)
 		m.head("condition", "True means", "reasons when True", "reasons when False")
 		for _, c := range conditions {

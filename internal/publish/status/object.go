@@ -24,6 +24,10 @@ func Object(object any, s verdict.Status, f Facts, controller gateway_v1.Gateway
 		out := o.DeepCopy()
 		out.Status = gatewayStatus(s, f)
 		return out
+	case *gateway_v1.BackendTLSPolicy:
+		out := o.DeepCopy()
+		out.Status.Ancestors = mergeAncestors(out.Status.Ancestors, s, controller)
+		return out
 	case *core_v1.Secret:
 		return redacted(o)
 	}

@@ -12,6 +12,11 @@ import (
 func Refused(s verdict.Status, cause, retained string) verdict.Status {
 	out := s
 	out.Conditions = refused(s.Conditions, string(gateway_v1.GatewayReasonInvalid), cause, retained)
+	out.Ancestors = make([]verdict.AncestorStatus, len(s.Ancestors))
+	for i, a := range s.Ancestors {
+		a.Conditions = refused(a.Conditions, string(gateway_v1.PolicyReasonInvalid), cause, retained)
+		out.Ancestors[i] = a
+	}
 	out.Parents = make([]verdict.ParentStatus, len(s.Parents))
 	for i, p := range s.Parents {
 		p.Conditions = refused(p.Conditions, string(gateway_v1.RouteReasonUnsupportedValue), cause, retained)

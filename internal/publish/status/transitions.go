@@ -71,6 +71,11 @@ func stampParts(s verdict.Status, parents []string, stamp func(string, []meta_v1
 		l.Conditions = stamp("listener "+l.Name, l.Conditions)
 		out.Listeners[i] = l
 	}
+	out.Ancestors = make([]verdict.AncestorStatus, len(s.Ancestors))
+	for i, a := range s.Ancestors {
+		a.Conditions = stamp("ancestor "+a.Gateway, a.Conditions)
+		out.Ancestors[i] = a
+	}
 	out.Parents = make([]verdict.ParentStatus, len(s.Parents))
 	for i, p := range s.Parents {
 		p.Conditions = stamp("parent "+parents[p.Index], p.Conditions)

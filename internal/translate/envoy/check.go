@@ -2,6 +2,7 @@ package envoy
 
 import (
 	"errors"
+	"net/netip"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
@@ -111,4 +112,9 @@ func checkName(field, name string) error {
 		return faultf(field, name, "a name must be UTF-8 without NUL")
 	}
 	return nil
+}
+
+func isIP(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }

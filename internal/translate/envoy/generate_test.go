@@ -165,7 +165,12 @@ var (
 			Host:     name("", "", "a.example", "127.0.0.1").Draw(t, "host"), Port: rapid.SampledFrom([]uint16{0, 80}).Draw(t, "port"), Origins: refs.Draw(t, "refs"),
 		}
 		if rapid.Bool().Draw(t, "tls") {
-			c.TLS = &model.UpstreamTLS{SNI: name("a.example", "10.0.0.1").Draw(t, "sni")}
+			c.TLS = &model.UpstreamTLS{SNI: name("a.example", "10.0.0.1").Draw(t, "sni"), Names: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.SubjectName {
+				return model.SubjectName{URI: rapid.Bool().Draw(t, "uri"), Value: name("a.example", "*.example", "spiffe://a/b").Draw(t, "san")}
+			}), 0, 2).Draw(t, "names")}
+			if rapid.Bool().Draw(t, "authority") {
+				c.TLS.CA = goodPair().Cert
+			}
 		}
 		return c
 	})

@@ -1,12 +1,10 @@
 package envoy
 
 import (
-	"net/netip"
 	"strconv"
 
 	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	envoy_tls_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
-	envoy_matcher_v3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
@@ -43,30 +41,58 @@ func terminateTLS(certificates []model.CertificateID, protocols ...string) (*env
 	return socket, uses, err
 }
 
-// originateTLS speaks TLS to a backend: the system's authorities must have
-// signed its certificate, and the certificate must be for the name asked for.
+// originateTLS speaks TLS to a backend: the given authorities, or the system's,
+// must have signed its certificate, and it must be for one of the given names, or
+// for the one asked for.
 func originateTLS(c model.Cluster, caFile string) (*envoy_core_v3.TransportSocket, error) {
 	sni := c.TLS.SNI
-	kind := envoy_tls_v3.SubjectAltNameMatcher_DNS
-	if _, err := netip.ParseAddr(sni); err == nil {
-		kind = envoy_tls_v3.SubjectAltNameMatcher_IP_ADDRESS
-	} else if err := checkHostname("tls.sni", sni, false); err != nil {
+	if !isIP(sni) {
+		if err := checkHostname("tls.sni", sni, false); err != nil {
+			return nil, err
+		}
+	}
+	names, err := subjectNames(*c.TLS)
+	if err != nil {
 		return nil, err
+	}
+	authorities := &envoy_core_v3.DataSource{Specifier: &envoy_core_v3.DataSource_Filename{Filename: caFile}}
+	if len(c.TLS.CA) > 0 {
+		authorities = inlineBytes(c.TLS.CA)
 	}
 	context := &envoy_tls_v3.UpstreamTlsContext{CommonTlsContext: &envoy_tls_v3.CommonTlsContext{
 		AlpnProtocols: upstreamALPN(c.Protocol),
 		ValidationContextType: &envoy_tls_v3.CommonTlsContext_ValidationContext{ValidationContext: &envoy_tls_v3.CertificateValidationContext{
-			TrustedCa: &envoy_core_v3.DataSource{Specifier: &envoy_core_v3.DataSource_Filename{Filename: caFile}},
-			MatchTypedSubjectAltNames: []*envoy_tls_v3.SubjectAltNameMatcher{{
-				SanType: kind,
-				Matcher: &envoy_matcher_v3.StringMatcher{MatchPattern: &envoy_matcher_v3.StringMatcher_Exact{Exact: sni}},
-			}},
+			TrustedCa: authorities, MatchTypedSubjectAltNames: names,
 		}},
 	}}
-	if kind == envoy_tls_v3.SubjectAltNameMatcher_DNS {
+	if !isIP(sni) {
 		context.Sni = sni
 	}
 	return transportSocket(context)
+}
+
+// subjectNames are the names of which a certificate must have one.
+func subjectNames(t model.UpstreamTLS) ([]*envoy_tls_v3.SubjectAltNameMatcher, error) {
+	if len(t.Names) == 0 {
+		kind := envoy_tls_v3.SubjectAltNameMatcher_DNS
+		if isIP(t.SNI) {
+			kind = envoy_tls_v3.SubjectAltNameMatcher_IP_ADDRESS
+		}
+		return []*envoy_tls_v3.SubjectAltNameMatcher{{SanType: kind, Matcher: exactly(t.SNI)}}, nil
+	}
+	var out []*envoy_tls_v3.SubjectAltNameMatcher
+	for i, name := range t.Names {
+		field := "tls.names[" + strconv.Itoa(i) + "].value"
+		kind, err := envoy_tls_v3.SubjectAltNameMatcher_URI, checkName(field, name.Value)
+		if !name.URI {
+			kind, err = envoy_tls_v3.SubjectAltNameMatcher_DNS, checkHostname(field, name.Value, true)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &envoy_tls_v3.SubjectAltNameMatcher{SanType: kind, Matcher: exactly(name.Value)})
+	}
+	return out, nil
 }
 
 // upstreamALPN are the protocols offered to a backend. Those of HTTP2 are left

@@ -1,0 +1,45 @@
+package e2e
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
+)
+
+// backendTLS: a BackendTLSPolicy has a backend reached by TLS and verified by the
+// authority in a ConfigMap; without that authority nothing is forwarded.
+func (s *stage) backendTLS(t *testing.T) {
+	leaf := must(s.ca.Leaf(tlsutil.From(time.Now().Add(-time.Hour), 24*time.Hour), "vault.test"))(t)
+	certificate := must(tls.X509KeyPair(leaf.Cert, leaf.Key))(t)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Name", r.TLS.ServerName) }))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	defer server.Close()
+	s.write(t, "vault.yaml", pair("e2e", "vaulted", str(server.Listener.Addr().(*net.TCPAddr).AddrPort().Port()))+
+		route("vaulted", "http", "vaulted"+domain, `  - backendRefs: [{name: vaulted, port: 80}]`)+"\n"+`---
+apiVersion: gateway.networking.k8s.io/v1
+kind: BackendTLSPolicy
+metadata: {name: vaulted, namespace: e2e}
+spec:
+  targetRefs: [{group: "", kind: Service, name: vaulted}]
+  validation: {hostname: vault.test, caCertificateRefs: [{group: "", kind: ConfigMap, name: vault-ca}]}
+`)
+	s.waitReason(t, "backendtlspolicy", "e2e/vaulted", "NoValidCACertificate")
+	if err := s.try(t.Context(), "vaulted"+domain, try{status: 500}); err != nil {
+		t.Error(err)
+	}
+	s.write(t, "vault-ca.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vault-ca, namespace: e2e}\ndata:\n  ca.crt: |\n    "+
+		strings.ReplaceAll(strings.TrimSpace(string(s.ca.Cert)), "\n", "\n    ")+"\n")
+	s.waitState(t, "backendtlspolicy", "e2e/vaulted", verdict.Serving)
+	s.waitState(t, "httproute", "e2e/vaulted", verdict.Serving)
+	if err := s.try(t.Context(), "vaulted"+domain, try{reply: "X-Name: vault.test"}); err != nil {
+		t.Error(err)
+	}
+}
