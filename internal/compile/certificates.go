@@ -14,8 +14,7 @@ type certificateRef struct {
 	To    target
 }
 
-// terminate reads what an HTTPS listener needs to terminate TLS, and refuses what
-// would leave clients unchecked.
+// terminate reads what an HTTPS or TLS listener needs to terminate TLS.
 func (l *listener) terminate(spec gateway_v1.Listener, object *gateway_v1.Gateway) {
 	mode := gateway_v1.TLSModeTerminate
 	if spec.TLS != nil {
@@ -24,8 +23,8 @@ func (l *listener) terminate(spec gateway_v1.Listener, object *gateway_v1.Gatewa
 	if l.Passthrough = l.Protocol == model.TLS && mode == gateway_v1.TLSModePassthrough; l.Passthrough {
 		return
 	}
-	if frontend := object.Spec.TLS; frontend != nil && frontend.Frontend != nil {
-		l.Refused = first(l.Refused, clientCertificates(*frontend.Frontend, spec.Port))
+	if tls := object.Spec.TLS; tls != nil && tls.Frontend != nil && l.Protocol == model.HTTPS {
+		l.verifyClients(*tls.Frontend, object.Namespace)
 	}
 	if mode != gateway_v1.TLSModeTerminate {
 		l.Refused = first(l.Refused, problemf(verdict.UnsupportedValue, l.Field+".tls.mode", "%q: %s terminates TLS", mode, l.Protocol))
@@ -38,20 +37,6 @@ func (l *listener) terminate(spec gateway_v1.Listener, object *gateway_v1.Gatewa
 			Field: indexed(l.Field+".tls.certificateRefs", i), To: secretTarget(ref, object.Namespace),
 		})
 	}
-}
-
-// clientCertificates is the problem of a port whose clients were to be verified.
-func clientCertificates(tls gateway_v1.FrontendTLSConfig, port gateway_v1.PortNumber) *problem {
-	field, validation := "spec.tls.frontend.default.validation", tls.Default.Validation
-	for i, perPort := range tls.PerPort {
-		if perPort.Port == port {
-			field, validation = indexed("spec.tls.frontend.perPort", i)+".tls.validation", perPort.TLS.Validation
-		}
-	}
-	if validation == nil {
-		return nil
-	}
-	return problemf(verdict.NotYetSupported, field, "client certificates are not verified yet; without that the port would be open to anyone")
 }
 
 // certificateUse is a Gateway's permitted wish to serve with a Secret.

@@ -158,8 +158,6 @@ func TestWhatMustNotBeSkippedRefusesTheListener(t *testing.T) {
 	pairs := testPairs(t)
 	secret := "kind: Secret\nmetadata: {name: a, namespace: shop}\ndata: " + pairs["good"]
 	for name, gateway := range map[string]string{
-		"client certificates": gatewayYAML("{name: tls, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: a}]}}") +
-			"  tls: {frontend: {default: {validation: {caCertificateRefs: [{group: '', kind: ConfigMap, name: ca}]}}}}\n",
 		"listener filters": gatewayYAML("{name: tls, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: a}]}, filters: {requests: [{type: ExtensionRef, extensionRef: {group: g, kind: K, name: n}}]}}"),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 var supported = slices.Concat(
 	gatewayFeatures, attachFeatures, tableFeatures, grantFeatures,
 	matchFeatures, ruleFeatures, filterFeatures, redirectFeatures, mirrorFeatures, corsFeatures, limitFeatures, backendFeatures,
-	grpcFeatures, streamFeatures, policyFeatures,
+	grpcFeatures, streamFeatures, policyFeatures, clientFeatures,
 )
 
 // SupportedFeatures are the names of the served features of Gateway API, in order.

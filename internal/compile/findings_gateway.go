@@ -84,6 +84,9 @@ func (s served) listenerSteps(i int, byDefault netip.Addr) []verdict.Step {
 		}
 		steps = append(steps, why.step(outcome))
 	}
+	if why := o.Clients.Problem; why != nil {
+		steps = append(steps, why.step(verdict.Warning))
+	}
 	if l.InvalidKinds != nil {
 		steps = append(steps, l.InvalidKinds.step(verdict.Warning))
 	}
@@ -107,6 +110,9 @@ func (s served) conditions() []condition {
 	default:
 		c.yes(typeAccepted, string(gateway_v1.GatewayReasonAccepted), "the Gateway is served")
 		s.missed(&c)
+	}
+	if s.insecure() {
+		c.yes(string(gateway_v1.GatewayConditionInsecureFrontendValidationMode), string(gateway_v1.GatewayReasonConfigurationChanged), "clients are let in whose certificates cannot be verified")
 	}
 	return c.list
 }
@@ -170,7 +176,7 @@ func (l listener) conditions(s served, o outcome) []condition {
 	} else {
 		c.set(typeConflicted, conditionFalse, string(gateway_v1.ListenerReasonNoConflicts), "no listener of the Gateway conflicts with it")
 	}
-	unresolved := first(o.Chosen.Problem, l.InvalidKinds)
+	unresolved := first(o.Chosen.Problem, o.Clients.Problem, l.InvalidKinds)
 	c.judge(typeResolvedRefs, string(gateway_v1.ListenerReasonResolvedRefs), "every reference is resolved", unresolved)
 	if len(l.Overlaps) > 0 && l.Refused == nil {
 		c.yes(typeOverlapping, verdict.OverlappingHostnames.Name, "host names overlap with listeners "+strings.Join(l.Overlaps, ", "))

@@ -48,6 +48,8 @@ type listener struct {
 	section
 	Field        string // "spec.listeners[0]"
 	Certificates []certificateRef
+	// Clients is how certificates of clients are verified; nil is not at all.
+	Clients *clientWish
 	// Refused is why the listener is not accepted.
 	Refused *problem
 	// Conflict is set when what refuses the listener is another one.

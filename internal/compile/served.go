@@ -22,7 +22,8 @@ type served struct {
 	Ports    []port // in order of number
 	// Outcomes are those of the listeners, in order of the spec.
 	Outcomes []outcome
-	// Permissions that references of the Gateway need and have.
+	// Permissions that references of the Gateway need and have, and authorities
+	// that it verifies clients by.
 	Permissions []string
 }
 
@@ -37,11 +38,13 @@ type port struct {
 
 // outcome is what became of one listener beyond its own spec.
 type outcome struct {
-	// Lost is set when no address of the listener could be had.
+	// Lost is set when no address of the listener could be had, or no client could
+	// be verified.
 	Lost *problem
 	// Missed are addresses that could not be had while others could.
 	Missed  []*problem
 	Chosen  chosen
+	Clients clients
 	Serves  bool
 	Address netip.Addr // the first it is bound on
 }
@@ -60,14 +63,15 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 		o := &s.Outcomes[i]
 		addresses := b.bound(c, g, l, o)
 		if l.terminates() {
-			o.Chosen = b.choose(c, l)
+			o.Chosen, o.Clients = b.choose(c, l), b.verify(c, l)
+			o.Lost = first(o.Lost, o.Clients.None)
 		}
 		s.Accepted = s.Accepted || o.Lost == nil
 		o.Serves = o.Lost == nil && (!l.terminates() || len(o.Chosen.Good) > 0)
 		if o.Serves {
 			o.Address = addresses[0]
-			s.Permissions = append(s.Permissions, o.Chosen.Permissions...)
-			open(held, l, addresses, o.Chosen)
+			s.Permissions = slices.Concat(s.Permissions, o.Chosen.Permissions, o.Clients.Uses)
+			open(held, l, addresses, *o)
 		}
 	}
 	for _, p := range sortedMap(held) {
@@ -106,7 +110,7 @@ func whereBound(address netip.Addr, port uint16) string {
 }
 
 // open adds a listener to its port.
-func open(held map[uint16]*port, l listener, addresses []netip.Addr, with chosen) {
+func open(held map[uint16]*port, l listener, addresses []netip.Addr, with outcome) {
 	p := held[l.Port]
 	if p == nil {
 		p = &port{Number: l.Port, Protocol: l.Protocol, Addresses: addresses}
@@ -116,9 +120,9 @@ func open(held map[uint16]*port, l listener, addresses []netip.Addr, with chosen
 	switch l.Protocol {
 	case model.HTTPS:
 		p.Protocol = model.HTTPS
-		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Good, Table: l.table()})
+		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Chosen.Good, Clients: with.Clients.Check, Table: l.table()})
 	case model.TLS:
-		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Good})
+		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Chosen.Good})
 	case model.HTTP, model.TCP: // they have one chain
 	}
 }

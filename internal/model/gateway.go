@@ -68,9 +68,19 @@ type Chain struct {
 	// and key type. Never empty for a served chain, unless TLS goes through to
 	// the backend as it is.
 	Certificates []CertificateID
-	Table        TableID
+	// Clients is how certificates of clients are verified; nil is not at all.
+	Clients *ClientCheck `json:",omitzero"`
+	Table   TableID
 	// Stream is where connections go; nil closes them.
 	Stream *Forward `json:",omitzero"`
+}
+
+// ClientCheck verifies the certificates of clients.
+type ClientCheck struct {
+	// CA are the authorities in PEM, one of which must have signed. Never empty.
+	CA []byte
+	// Optional lets clients in without a certificate, or with one that is not valid.
+	Optional bool `json:",omitzero"`
 }
 
 // CertificateID names one certificate and key pair: "namespace/name" of its Secret.

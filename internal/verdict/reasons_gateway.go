@@ -73,12 +73,17 @@ var (
 	}
 	InvalidCACertificateRef = Reason{
 		Name: "InvalidCACertificateRef", Class: OutcomeClass,
-		Meaning: "An authority that backends are to be verified by does not exist or cannot be used; nothing is forwarded to them.",
+		Meaning: "An authority that backends or clients are to be verified by does not exist or cannot be used; nothing is forwarded to such backends, and clients are verified by the others.",
 		Remedy:  "Create the ConfigMap with PEM certificates in ca.crt, or the ClusterTrustBundle.",
+	}
+	InvalidCACertificateKind = Reason{
+		Name: "InvalidCACertificateKind", Class: OutcomeClass,
+		Meaning: "A listener is to verify clients by an object of a kind that has no authorities.",
+		Remedy:  "Refer to a ConfigMap or a ClusterTrustBundle.",
 	}
 	NoValidCACertificate = Reason{
 		Name: "NoValidCACertificate", Class: OutcomeClass,
-		Meaning: "No authority that backends are to be verified by can be used; nothing is forwarded to them.",
+		Meaning: "No authority that backends or clients are to be verified by can be used; nothing is forwarded to such backends, and such a listener does not serve.",
 		Remedy:  "Create the ConfigMap with PEM certificates in ca.crt, or the ClusterTrustBundle.",
 	}
 	UnusableCertificate = Reason{
@@ -93,5 +98,5 @@ var gatewayReasons = []Reason{
 	ClassNotFound, OtherController, InvalidParameters, UnsupportedAddress, PortUnavailable,
 	ListenersNotValid, ProtocolConflict, HostnameConflict, UnsupportedProtocol, InvalidRouteKinds,
 	InvalidCertificateRef, OverlappingHostnames, CertificateExpiring, CertificateExpired,
-	InvalidCACertificateRef, NoValidCACertificate, UnusableCertificate,
+	InvalidCACertificateRef, InvalidCACertificateKind, NoValidCACertificate, UnusableCertificate,
 }

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
+	"github.com/gatehouse-proxy/gatehouse/test/rig"
 )
 
 // backendTLS: a BackendTLSPolicy has a backend reached by TLS and verified by the
@@ -41,5 +44,32 @@ spec:
 	s.waitState(t, "httproute", "e2e/vaulted", verdict.Serving)
 	if err := s.try(t.Context(), "vaulted"+domain, try{reply: "X-Name: vault.test"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// clientCertificates: a port that verifies clients lets in those with a certificate
+// of its authority, and no one else.
+func (s *stage) clientCertificates(t *testing.T) {
+	secure := port(t)
+	s.write(t, "strict-ca.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: strict-ca, namespace: e2e}\ndata:\n  ca.crt: |\n    "+
+		strings.ReplaceAll(strings.TrimSpace(string(s.ca.Cert)), "\n", "\n    ")+"\n")
+	s.write(t, "strict.yaml", gateway("strict", fmt.Sprintf("  - {name: strict, protocol: HTTPS, port: %d, hostname: a.e2e.test, tls: {certificateRefs: [{name: a-tls}]}}\n", secure))+
+		`  tls: {frontend: {default: {validation: {caCertificateRefs: [{group: "", kind: ConfigMap, name: strict-ca}]}}}}`+"\n---\n"+
+		strings.ReplaceAll(route("strict", "strict", "a.e2e.test", "  - "+to("red")), "name: edge", "name: strict"))
+	leaf := must(s.ca.Leaf(tlsutil.From(time.Now().Add(-time.Hour), 24*time.Hour), "client.test"))(t)
+	own := must(tls.X509KeyPair(leaf.Cert, leaf.Key))(t)
+	ask := func(ctx context.Context, certificates ...tls.Certificate) (int, error) {
+		got, err := rig.Do(ctx, rig.Request{Port: secure, Host: "a.e2e.test", Roots: s.roots, Certificates: certificates})
+		return got.Status, err
+	}
+	s.eventually(t, "a client with a certificate", func(ctx context.Context) error {
+		status, err := ask(ctx, own)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("status %d", status)
+		}
+		return err
+	})
+	if status, err := ask(t.Context()); err == nil {
+		t.Errorf("a client without a certificate gets status %d", status)
 	}
 }

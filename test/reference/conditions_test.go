@@ -67,9 +67,14 @@ var conditions = []condition{
 		[]string{string(gateway_v1.GatewayReasonInvalid), string(gateway_v1.GatewayReasonPending), string(gateway_v1.GatewayReasonAddressNotUsable)},
 	},
 	{
+		gatewaySubject, string(gateway_v1.GatewayConditionInsecureFrontendValidationMode), "Clients are let in whose certificates cannot be verified, as a listener wants it.",
+		[]string{string(gateway_v1.GatewayReasonConfigurationChanged)},
+		nil,
+	},
+	{
 		listenerSubject, string(gateway_v1.ListenerConditionAccepted), "The listener is valid and belongs to the configuration.",
 		[]string{string(gateway_v1.ListenerReasonAccepted)},
-		names(verdict.PortUnavailable, verdict.UnsupportedProtocol, verdict.UnsupportedValue, verdict.ProtocolConflict, verdict.HostnameConflict),
+		names(verdict.PortUnavailable, verdict.UnsupportedProtocol, verdict.UnsupportedValue, verdict.ProtocolConflict, verdict.HostnameConflict, verdict.NoValidCACertificate),
 	},
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionProgrammed),
@@ -83,7 +88,7 @@ var conditions = []condition{
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionResolvedRefs), "Certificates and route kinds that it names exist and can be used.",
 		[]string{string(gateway_v1.ListenerReasonResolvedRefs)},
-		names(verdict.InvalidCertificateRef, verdict.InvalidRouteKinds, verdict.RefNotPermitted),
+		names(verdict.InvalidCertificateRef, verdict.InvalidRouteKinds, verdict.RefNotPermitted, verdict.InvalidCACertificateRef, verdict.InvalidCACertificateKind),
 	},
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionConflicted), "Another listener wants the same: neither serves.",

@@ -30,7 +30,9 @@ type Request struct {
 	// Roots makes it an HTTPS request that trusts them.
 	Roots *x509.CertPool
 	SNI   string
-	HTTP2 bool // with Roots
+	// Certificates are those of the client, with Roots.
+	Certificates []tls.Certificate
+	HTTP2        bool // with Roots
 }
 
 // Response is what came back.
@@ -74,7 +76,7 @@ func transport(r Request) *http.Transport {
 		ForceAttemptHTTP2:  r.HTTP2,
 	}
 	if r.Roots != nil {
-		t.TLSClientConfig = &tls.Config{RootCAs: r.Roots, ServerName: serverName(r), MinVersion: tls.VersionTLS12}
+		t.TLSClientConfig = &tls.Config{RootCAs: r.Roots, ServerName: serverName(r), Certificates: r.Certificates, MinVersion: tls.VersionTLS12}
 	}
 	return t
 }

@@ -82,9 +82,9 @@ func (b *listenerBuilder) chain(c model.Chain) (*envoy_listener_v3.FilterChain, 
 func (b *listenerBuilder) handshake(c model.Chain) (*envoy_core_v3.TransportSocket, []xdsserve.Name, error) {
 	switch {
 	case c.Table != "":
-		return terminateTLS(c.Certificates, "h2", "http/1.1")
+		return terminateTLS(c.Certificates, c.Clients, "h2", "http/1.1")
 	case len(c.Certificates) > 0:
-		return terminateTLS(c.Certificates)
+		return terminateTLS(c.Certificates, c.Clients)
 	default:
 		return nil, nil, nil
 	}

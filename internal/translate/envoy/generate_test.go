@@ -141,9 +141,13 @@ var (
 	tables     = rapid.Custom(func(t *rapid.T) model.RouteTable {
 		return model.RouteTable{ID: tableNames.Draw(t, "table"), Gateway: edge, Hosts: rapid.SliceOfN(virtualHosts, 0, 3).Draw(t, "hosts")}
 	})
+	checks = rapid.Custom(func(t *rapid.T) *model.ClientCheck {
+		return &model.ClientCheck{CA: goodPair().Cert, Optional: rapid.Bool().Draw(t, "optional")}
+	})
 	chains = rapid.Custom(func(t *rapid.T) model.Chain {
 		return model.Chain{
-			Name: name("a", "b").Draw(t, "name"), Hostname: name("", "a.example", "*.example").Draw(t, "hostname"),
+			Clients: rapid.OneOf(rapid.Just[*model.ClientCheck](nil), checks).Draw(t, "clients"),
+			Name:    name("a", "b").Draw(t, "name"), Hostname: name("", "a.example", "*.example").Draw(t, "hostname"),
 			Certificates: rapid.SliceOfN(name[model.CertificateID]("shop/tls", "shop/tls2"), 0, 2).Draw(t, "certificates"), Table: rapid.OneOf(rapid.Just(model.TableID("")), tableNames).Draw(t, "table"),
 			Stream: rapid.OneOf(rapid.Just[*model.Forward](nil), forwards).Draw(t, "stream"),
 		}

@@ -5,6 +5,7 @@ import (
 
 	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	envoy_tls_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
@@ -15,7 +16,7 @@ const tlsSocket = "envoy.transport_sockets.tls"
 // terminateTLS serves certificates that arrive by SDS, each with its own fate.
 // Envoy picks among several by server name and key type. Protocols are those that
 // clients can agree on; without any, what a client offers is not answered.
-func terminateTLS(certificates []model.CertificateID, protocols ...string) (*envoy_core_v3.TransportSocket, []xdsserve.Name, error) {
+func terminateTLS(certificates []model.CertificateID, clients *model.ClientCheck, protocols ...string) (*envoy_core_v3.TransportSocket, []xdsserve.Name, error) {
 	context := &envoy_tls_v3.DownstreamTlsContext{CommonTlsContext: &envoy_tls_v3.CommonTlsContext{
 		TlsParams:     &envoy_tls_v3.TlsParameters{TlsMinimumProtocolVersion: envoy_tls_v3.TlsParameters_TLSv1_2},
 		AlpnProtocols: protocols,
@@ -37,8 +38,22 @@ func terminateTLS(certificates []model.CertificateID, protocols ...string) (*env
 	if len(uses) == 0 {
 		return nil, nil, faultf("certificates", "", "a TLS listener needs at least one certificate")
 	}
+	verifyClients(context, clients)
 	socket, err := transportSocket(context)
 	return socket, uses, err
+}
+
+// verifyClients asks clients for a certificate.
+func verifyClients(context *envoy_tls_v3.DownstreamTlsContext, c *model.ClientCheck) {
+	if c == nil {
+		return
+	}
+	validation := &envoy_tls_v3.CertificateValidationContext{TrustedCa: inlineBytes(c.CA)}
+	if c.Optional {
+		validation.TrustChainVerification = envoy_tls_v3.CertificateValidationContext_ACCEPT_UNTRUSTED
+	}
+	context.RequireClientCertificate = wrapperspb.Bool(!c.Optional)
+	context.CommonTlsContext.ValidationContextType = &envoy_tls_v3.CommonTlsContext_ValidationContext{ValidationContext: validation}
 }
 
 // originateTLS speaks TLS to a backend: the given authorities, or the system's,
