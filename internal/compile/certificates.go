@@ -44,19 +44,26 @@ type certificateUse struct {
 	Secret string
 }
 
-// certificateUses are the Secrets that the accepted listeners of a Gateway refer
-// to and may. Only these are ever read.
+// certificateUses are the Secrets that a Gateway and its accepted listeners
+// refer to and may. Only these are ever read.
 func (b *build) certificateUses(c *derive.Ctx, _ string, g gateway) []derive.Item[certificateUse] {
 	if !g.claims() {
 		return nil
 	}
 	namespace := namespaceOf(g.ID)
-	var secrets []string
+	var refs []certificateRef
+	if g.ClientCertificate != nil {
+		refs = append(refs, *g.ClientCertificate)
+	}
 	for _, l := range g.Listeners {
-		for _, ref := range l.Certificates {
-			if _, granted := b.permits(c, kindGateway, namespace, ref.To); l.Accepted && granted && ref.To.is("", kindSecret) {
-				secrets = append(secrets, ref.To.name())
-			}
+		if l.Accepted {
+			refs = append(refs, l.Certificates...)
+		}
+	}
+	var secrets []string
+	for _, ref := range refs {
+		if _, granted := b.permits(c, kindGateway, namespace, ref.To); granted && ref.To.is("", kindSecret) {
+			secrets = append(secrets, ref.To.name())
 		}
 	}
 	var items []derive.Item[certificateUse]

@@ -13,6 +13,7 @@ import (
 
 // clientFeatures are the features of Gateway API that this file compiles.
 var clientFeatures = featureNames{
+	features.SupportGatewayBackendClientCertificate,
 	features.SupportGatewayFrontendClientCertificateValidation,
 	features.SupportGatewayFrontendClientCertificateValidationInsecureFallback,
 }
@@ -100,6 +101,35 @@ func authorityProblem(p *problem) *problem {
 	same := *p
 	same.Reason = verdict.InvalidCACertificateKind
 	return &same
+}
+
+// backendCertificate is the certificate that a Gateway shows to backends.
+func backendCertificate(object *gateway_v1.Gateway) *certificateRef {
+	tls := object.Spec.TLS
+	if tls == nil || tls.Backend == nil || tls.Backend.ClientCertificateRef == nil {
+		return nil
+	}
+	return &certificateRef{Field: "spec.tls.backend.clientCertificateRef", To: secretTarget(*tls.Backend.ClientCertificateRef, object.Namespace)}
+}
+
+// present judges the certificate that the Gateway shows to backends. Without a
+// usable one it shows none, and leaves it to backends to refuse.
+func (b *build) present(c *derive.Ctx, s *served) {
+	if s.gateway.ClientCertificate == nil {
+		return
+	}
+	by, _, why := b.judge(c, s.ID, *s.gateway.ClientCertificate)
+	if why != nil {
+		if why.Reason.Name == verdict.InvalidCertificateRef.Name {
+			why.Reason = verdict.InvalidClientCertificateRef
+		}
+		s.Unpresented = why
+		return
+	}
+	s.Presents = model.CertificateID(s.gateway.ClientCertificate.To.name())
+	if by != "" {
+		s.Permissions = append(s.Permissions, by)
+	}
 }
 
 // insecure tells whether some listener lets clients in that cannot be verified.

@@ -49,3 +49,22 @@ func TestClientsOfAListener(t *testing.T) {
 		})
 	}
 }
+
+// The Gateway shows its certificate to backends that are reached by TLS, and to no other.
+func TestCertificateForBackends(t *testing.T) {
+	secret := "kind: Secret\nmetadata: {name: own, namespace: shop}\ndata: " + testPairs(t)["good"]
+	gateway := gatewayYAML("{name: http, port: 8080, protocol: HTTP}") + "  tls: {backend: {clientCertificateRef: {name: own}}}\n"
+	two := "kind: Service\nmetadata: {name: two, namespace: shop}\nspec: {ports: [{port: 80}]}"
+	uses := "kind: HTTPRoute\nmetadata: {name: r, namespace: shop}\nspec: {parentRefs: [{name: edge}], hostnames: [a.example], rules: [{backendRefs: [{name: one, port: 80}, {name: two, port: 80}]}]}"
+	w := with(t, classYAML, gateway, oneService, two, uses, tlsPolicyYAML("p", "", toOne, "wellKnownCACertificates: System, hostname: one"))
+	equal(t, conditionText(w.finding("Gateway", "shop/edge").Status.Conditions), "Accepted=True Accepted, ResolvedRefs=False InvalidClientCertificateRef")
+	w.apply(secret)
+	equal(t, conditionText(w.finding("Gateway", "shop/edge").Status.Conditions), "Accepted=True Accepted, ResolvedRefs=True ResolvedRefs")
+	for cluster, want := range map[string]model.CertificateID{"shop/one:80": "shop/own", "shop/two:80": ""} {
+		c, _ := derive.Lookup(w.state, w.out.Model.Clusters, "shop/edge|"+cluster)
+		equal(t, c.ClientCertificate, want)
+	}
+	certificate, _ := derive.Lookup(w.state, w.out.Model.Certificates, "shop/edge|shop/own")
+	equal(t, certificate.ID, model.CertificateID("shop/own"))
+	equal(t, reasons(w.finding("Secret", "shop/own")), []string{"ok Referenced"})
+}

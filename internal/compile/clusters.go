@@ -12,6 +12,8 @@ import (
 type used struct {
 	Gateway  model.GatewayID
 	Upstream upstream
+	// Presents is the certificate that the backend is shown, where it is reached by TLS.
+	Presents model.CertificateID
 }
 
 func equalUsed(a, b used) bool {
@@ -35,7 +37,7 @@ func usedIn(g model.GatewayID, all []upstream, bucket string) (used, bool) {
 	if i < 0 {
 		return used{}, false
 	}
-	return used{g, all[i]}, true
+	return used{Gateway: g, Upstream: all[i]}, true
 }
 
 // usedByHTTP and usedByStreams make one value of a backend however many routes use it.
@@ -50,11 +52,15 @@ func (b *build) usedByStreams(c *derive.Ctx, bucket string) (used, bool) {
 }
 
 // clusterItems are the backends of one Gateway, of every kind of route.
-func (b *build) clusterItems(c *derive.Ctx, gateway string, _ served) []derive.Item[used] {
+func (b *build) clusterItems(c *derive.Ctx, gateway string, s served) []derive.Item[used] {
 	var items []derive.Item[used]
 	for _, index := range []derive.Index[used]{b.httpByGateway, b.streamsByGateway} {
 		for _, item := range derive.All(c, index, gateway) {
-			items = append(items, derive.Item[used]{Key: string(item.Value.Upstream.ID), Value: item.Value})
+			u := item.Value
+			if u.Upstream.TLS != nil {
+				u.Presents = s.Presents
+			}
+			items = append(items, derive.Item[used]{Key: string(u.Upstream.ID), Value: u})
 		}
 	}
 	return items
@@ -64,7 +70,7 @@ func (b *build) clusterItems(c *derive.Ctx, gateway string, _ served) []derive.I
 func cluster(_ string, u used) model.Cluster {
 	return model.Cluster{
 		ID: u.Upstream.ID, Gateway: u.Gateway, Protocol: u.Upstream.Protocol,
-		Host: u.Upstream.Host, Port: u.Upstream.Port, TLS: u.Upstream.TLS,
+		Host: u.Upstream.Host, Port: u.Upstream.Port, TLS: u.Upstream.TLS, ClientCertificate: u.Presents,
 		Origins: []model.Ref{u.Upstream.Origin},
 	}
 }

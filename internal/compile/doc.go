@@ -10,6 +10,7 @@
 //	attachment  for each route and parentRef, the listeners that let it in, and
 //	            the domains that both have in common; or the reason against it
 //	rules       for each route, its matches and actions with backends resolved
+//	streams     for each TCP listener and server name of TLS, the route that has it
 //	hosts       for each domain of a route table, the matches in order, and what
 //	            each route has of it
 //	clusters    the distinct backends of what is left, and their endpoints
@@ -18,6 +19,9 @@
 // Only what can be reached counts as used: clusters, grants and Secrets are found
 // from the hosts and listeners that serve, so that an object without effect can be
 // deleted and nothing changes.
+//
+// HTTPRoutes and GRPCRoutes share hosts, TCPRoutes and TLSRoutes streams: where they
+// meet, routes are known by "Kind namespace/name".
 //
 // Where Gateway API defines an outcome it is served; what the specification leaves
 // open is a failure. A filter that cannot be applied is never skipped: its rule

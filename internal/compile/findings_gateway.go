@@ -38,6 +38,9 @@ func (s served) verdict(self store.Key, byDefault netip.Addr) Finding {
 	for _, w := range s.Warnings {
 		steps = append(steps, w.step(verdict.Warning))
 	}
+	if s.Unpresented != nil {
+		steps = append(steps, s.Unpresented.step(verdict.Warning))
+	}
 	var expires int64
 	for i, o := range s.Outcomes {
 		steps = append(steps, s.listenerSteps(i, byDefault)...)
@@ -110,6 +113,9 @@ func (s served) conditions() []condition {
 	default:
 		c.yes(typeAccepted, string(gateway_v1.GatewayReasonAccepted), "the Gateway is served")
 		s.missed(&c)
+	}
+	if s.gateway.ClientCertificate != nil {
+		c.judge(typeResolvedRefs, string(gateway_v1.GatewayReasonResolvedRefs), "every reference is resolved", s.Unpresented)
 	}
 	if s.insecure() {
 		c.yes(string(gateway_v1.GatewayConditionInsecureFrontendValidationMode), string(gateway_v1.GatewayReasonConfigurationChanged), "clients are let in whose certificates cannot be verified")

@@ -38,6 +38,8 @@ type gateway struct {
 	Addresses []netip.Addr
 	Listeners []listener // in order of the spec
 	Warnings  []*problem
+	// ClientCertificate is what the Gateway shows to backends; nil is none.
+	ClientCertificate *certificateRef
 }
 
 // claims tells whether the Gateway wants ports bound.
@@ -66,6 +68,7 @@ func (b *build) readGateway(c *derive.Ctx, key string, object *gateway_v1.Gatewa
 	b.settings(c, &g, class, object)
 	g.bind(object.Spec.Addresses)
 	g.Listeners = listeners(g.ID, object)
+	g.ClientCertificate = backendCertificate(object)
 	g.Warnings = unserved(object.Spec)
 	return g, true
 }
@@ -123,9 +126,6 @@ func bindable(i int, a gateway_v1.GatewaySpecAddress) (netip.Addr, *problem) {
 // not be skipped are the listeners' problem instead.
 func unserved(spec gateway_v1.GatewaySpec) []*problem {
 	var out []*problem
-	if spec.TLS != nil && spec.TLS.Backend != nil {
-		out = append(out, problemf(verdict.NotYetSupported, "spec.tls.backend", "client certificates are not presented to backends yet"))
-	}
 	if infra := spec.Infrastructure; infra != nil && len(infra.Labels)+len(infra.Annotations) > 0 {
 		out = append(out, problemf(verdict.NotYetSupported, "spec.infrastructure", "nothing is created that could carry labels and annotations"))
 	}

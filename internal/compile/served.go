@@ -22,6 +22,10 @@ type served struct {
 	Ports    []port // in order of number
 	// Outcomes are those of the listeners, in order of the spec.
 	Outcomes []outcome
+	// Presents is the certificate that backends are shown, and Unpresented why there
+	// is none although there should be.
+	Presents    model.CertificateID
+	Unpresented *problem
 	// Permissions that references of the Gateway need and have, and authorities
 	// that it verifies clients by.
 	Permissions []string
@@ -74,6 +78,7 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 			open(held, l, addresses, *o)
 		}
 	}
+	b.present(c, &s)
 	for _, p := range sortedMap(held) {
 		p.order()
 		s.Ports = append(s.Ports, *p)
@@ -139,6 +144,9 @@ func (p *port) order() {
 // certificates are those that the Gateway serves with, in order.
 func (s served) certificates() []model.CertificateID {
 	var ids []model.CertificateID
+	if s.Presents != "" {
+		ids = append(ids, s.Presents)
+	}
 	for _, p := range s.Ports {
 		for _, chain := range p.Chains {
 			ids = append(ids, chain.Certificates...)

@@ -17,10 +17,12 @@ type Cluster struct {
 	Protocol UpstreamProtocol
 	// Host is a DNS name to resolve, with Port; empty when the endpoints come
 	// from an Endpoints value of the same ID.
-	Host    string
-	Port    uint16
-	TLS     *UpstreamTLS
-	Origins []Ref
+	Host string
+	Port uint16
+	TLS  *UpstreamTLS
+	// ClientCertificate is shown to the backend, which is reached by TLS; empty is none.
+	ClientCertificate CertificateID `json:",omitzero"`
+	Origins           []Ref
 }
 
 // UpstreamProtocol is what the backend speaks.

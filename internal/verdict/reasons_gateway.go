@@ -76,6 +76,11 @@ var (
 		Meaning: "An authority that backends or clients are to be verified by does not exist or cannot be used; nothing is forwarded to such backends, and clients are verified by the others.",
 		Remedy:  "Create the ConfigMap with PEM certificates in ca.crt, or the ClusterTrustBundle.",
 	}
+	InvalidClientCertificateRef = Reason{
+		Name: "InvalidClientCertificateRef", Class: OutcomeClass,
+		Meaning: "The certificate that the Gateway is to show to backends does not exist or cannot be used; it shows none.",
+		Remedy:  "Create the Secret with a matching tls.crt and tls.key.",
+	}
 	InvalidCACertificateKind = Reason{
 		Name: "InvalidCACertificateKind", Class: OutcomeClass,
 		Meaning: "A listener is to verify clients by an object of a kind that has no authorities.",
@@ -98,5 +103,5 @@ var gatewayReasons = []Reason{
 	ClassNotFound, OtherController, InvalidParameters, UnsupportedAddress, PortUnavailable,
 	ListenersNotValid, ProtocolConflict, HostnameConflict, UnsupportedProtocol, InvalidRouteKinds,
 	InvalidCertificateRef, OverlappingHostnames, CertificateExpiring, CertificateExpired,
-	InvalidCACertificateRef, InvalidCACertificateKind, NoValidCACertificate, UnusableCertificate,
+	InvalidCACertificateRef, InvalidCACertificateKind, InvalidClientCertificateRef, NoValidCACertificate, UnusableCertificate,
 }

@@ -67,6 +67,11 @@ var conditions = []condition{
 		[]string{string(gateway_v1.GatewayReasonInvalid), string(gateway_v1.GatewayReasonPending), string(gateway_v1.GatewayReasonAddressNotUsable)},
 	},
 	{
+		gatewaySubject, string(gateway_v1.GatewayConditionResolvedRefs), "The certificate that the Gateway shows to backends can be used.",
+		[]string{string(gateway_v1.GatewayReasonResolvedRefs)},
+		names(verdict.InvalidClientCertificateRef, verdict.RefNotPermitted),
+	},
+	{
 		gatewaySubject, string(gateway_v1.GatewayConditionInsecureFrontendValidationMode), "Clients are let in whose certificates cannot be verified, as a listener wants it.",
 		[]string{string(gateway_v1.GatewayReasonConfigurationChanged)},
 		nil,

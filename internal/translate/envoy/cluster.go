@@ -50,6 +50,9 @@ func cluster(c model.Cluster, o Options) (*envoy_cluster_v3.Cluster, []xdsserve.
 		if out.TransportSocket, err = originateTLS(c, o.caFile()); err != nil {
 			return nil, nil, err
 		}
+		if c.ClientCertificate != "" {
+			uses = append(uses, xdsserve.Name{Type: xdsserve.Secret, Name: string(c.ClientCertificate)})
+		}
 	}
 	return out, uses, speak(out, c)
 }

@@ -42,6 +42,15 @@
 //     request. Envoy draws once for all routes, so that bounds that add up give
 //     each share its weight, to a millionth.
 //
+//   - A gRPC call without a backend: 503, of which Envoy makes the status UNAVAILABLE.
+//
+//   - TLS by server name: each name is a filter chain. A listener has one for its own
+//     name also without a route, which closes connections, so that none falls to a
+//     listener with a wildcard.
+//
+// Authorities for backends and clients are part of their cluster and listener: they
+// change rarely, and with them what rests on them.
+//
 // # Names
 //
 // Resources are named by identity: a listener by its key in the model, a table

@@ -83,6 +83,9 @@ func originateTLS(c model.Cluster, caFile string) (*envoy_core_v3.TransportSocke
 	if !isIP(sni) {
 		context.Sni = sni
 	}
+	if id := string(c.ClientCertificate); id != "" {
+		context.CommonTlsContext.TlsCertificateSdsSecretConfigs = []*envoy_tls_v3.SdsSecretConfig{{Name: id, SdsConfig: fromADS()}}
+	}
 	return transportSocket(context)
 }
 

@@ -50,3 +50,19 @@ func certificateOf(t *testing.T, a authority) tls.Certificate {
 	}
 	return certificate
 }
+
+// TestCertificateForBackends: a backend that asks for a certificate is shown the Gateway's.
+func TestCertificateForBackends(t *testing.T) {
+	a := newAuthority(t)
+	at := secureBackend(t, a, "one.example")
+	pair := a.leaf("gateway.example")
+	w := plain(everything("one"), nil)
+	w.addBackend("one", model.UpstreamHTTP1, at)
+	w.Clusters[0].TLS = &model.UpstreamTLS{SNI: "one.example", CA: a.ca.Cert}
+	w.Clusters[0].ClientCertificate = "shop/own"
+	w.Certificates = []model.Certificate{{ID: "shop/own", Gateway: edge, Chain: pair.Cert, Key: pair.Key}}
+	f := serve(t, w)
+	if got := f.ask(question{}); got.Status != 200 || got.Header.Get("X-Client") != "gateway.example" {
+		t.Errorf("status %d, and the backend was shown %q", got.Status, got.Header.Get("X-Client"))
+	}
+}

@@ -48,7 +48,8 @@ func TestBackendsAreVerified(t *testing.T) {
 	}
 }
 
-// secureBackend answers over TLS with the name that it was asked for.
+// secureBackend answers over TLS with the name that it was asked for and the
+// client that it was shown.
 func secureBackend(t *testing.T, a authority, names ...string) netip.AddrPort {
 	t.Helper()
 	pair := a.leaf(names...)
@@ -56,8 +57,13 @@ func secureBackend(t *testing.T, a authority, names ...string) netip.AddrPort {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Name", r.TLS.ServerName) }))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Name", r.TLS.ServerName)
+		if shown := r.TLS.PeerCertificates; len(shown) > 0 {
+			w.Header().Set("X-Client", shown[0].Subject.CommonName)
+		}
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return netip.MustParseAddrPort(server.Listener.Addr().String())
