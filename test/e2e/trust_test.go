@@ -35,16 +35,12 @@ spec:
   validation: {hostname: vault.test, caCertificateRefs: [{group: "", kind: ConfigMap, name: vault-ca}]}
 `)
 	s.waitReason(t, "backendtlspolicy", "e2e/vaulted", "NoValidCACertificate")
-	if err := s.try(t.Context(), "vaulted"+domain, try{status: 500}); err != nil {
-		t.Error(err)
-	}
+	s.eventually(t, "nothing is forwarded", func(ctx context.Context) error { return s.try(ctx, "vaulted"+domain, try{status: 500}) })
 	s.write(t, "vault-ca.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vault-ca, namespace: e2e}\ndata:\n  ca.crt: |\n    "+
 		strings.ReplaceAll(strings.TrimSpace(string(s.ca.Cert)), "\n", "\n    ")+"\n")
 	s.waitState(t, "backendtlspolicy", "e2e/vaulted", verdict.Serving)
 	s.waitState(t, "httproute", "e2e/vaulted", verdict.Serving)
-	if err := s.try(t.Context(), "vaulted"+domain, try{reply: "X-Name: vault.test"}); err != nil {
-		t.Error(err)
-	}
+	s.eventually(t, "the backend is verified", func(ctx context.Context) error { return s.try(ctx, "vaulted"+domain, try{reply: "X-Name: vault.test"}) })
 }
 
 // clientCertificates: a port that verifies clients lets in those with a certificate
