@@ -6,7 +6,8 @@
 // A [Graph] is built once. [Input] names a collection of the View. [Map] runs one
 // pure function per key, and [Expand] one that yields several values. [Group]
 // indexes a collection by buckets, and [Reduce] runs one pure function per bucket.
-// [Project] shows a collection differently without storing it, [Union] several as one.
+// [Project] shows a collection differently without storing it, [Union] several as
+// one, and [Merge] one over another.
 //
 // # Reads
 //

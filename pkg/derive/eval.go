@@ -82,6 +82,8 @@ func (e *evaluation) evaluate(n *node) {
 		e.evaluateMap(n)
 	case expandNode:
 		e.evaluateExpand(n)
+	case mergeNode:
+		e.evaluateMerge(n)
 	case reduceNode:
 		e.evaluateReduce(n)
 	case unionNode:

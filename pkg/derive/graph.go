@@ -42,6 +42,7 @@ const (
 	reduceNode
 	projectNode
 	unionNode
+	mergeNode
 )
 
 // node is one collection or index. Exactly the function of its kind is set.
@@ -51,6 +52,7 @@ type node struct {
 	name  string
 	kind  kind
 	src   *node // nil for an input
+	other *node // of a merge: the second source
 
 	check   func(any) error // that an input's value has the input's type
 	mapper  func(c *Ctx, key string, src any) (any, bool)
@@ -70,7 +72,9 @@ func (g *Graph) add(n *node) *node {
 		panic(misuse("%q is defined after the graph was evaluated", n.name))
 	case n.kind != inputNode && n.src == nil:
 		panic(misuse("%q has a zero handle as its source", n.name))
-	case n.src != nil && n.src.graph != g:
+	case n.kind == mergeNode && n.other == nil:
+		panic(misuse("%q has a zero handle as its second source", n.name))
+	case n.src != nil && n.src.graph != g || n.other != nil && n.other.graph != g:
 		panic(misuse("%q has a source of another graph", n.name))
 	case n.kind != inputNode && g.names[n.name]:
 		panic(misuse("%q is defined twice", n.name))

@@ -86,6 +86,17 @@ func (o *oracle) derived() {
 		o.expected["lengths"][key] = fmt.Sprint(len(v))
 	}
 	o.expected["last"] = compute(o, "last", sums, func(w world, key string) (string, bool) { return last(w, key, len(sums[key])) })
+	o.merge()
+}
+
+func (o *oracle) merge() {
+	merged := maps.Clone(o.expected["answers"])
+	maps.Copy(merged, o.expected["resolved"])
+	index := map[string]map[string]string{}
+	for key, names := range compute(o, "mergedBy", merged, func(_ world, key string) ([]string, bool) { return mergedBuckets(key, merged[key]), true }) {
+		put(index, names, key, merged[key])
+	}
+	o.expected["merged"], o.expected["mergedBy"] = merged, printedBuckets(index)
 }
 
 func (o *oracle) expandAndGroup() {

@@ -58,6 +58,10 @@ func (o *origins) value(n *node, key string) {
 	switch n = n.stored(); n.kind {
 	case inputNode:
 		o.keys = append(o.keys, store.Key{Collection: n.name, Name: key})
+	case mergeNode:
+		if o.value(n.src, key); !o.state.has(n.src, key) {
+			o.value(n.other, key)
+		}
 	case expandNode:
 		for _, source := range o.state.tables[n.id].sources(key) {
 			o.function(n, source)

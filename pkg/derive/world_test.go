@@ -125,6 +125,8 @@ func last(w world, _ string, n int) (string, bool) {
 	return fmt.Sprint(n, show(w.part("a"))), true
 }
 
+func mergedBuckets(key, v string) []string { return []string{key[:1], fmt.Sprint(len(v))} }
+
 // laws is the test graph.
 type laws struct {
 	graph    *derive.Graph
@@ -141,6 +143,8 @@ type laws struct {
 	counts   derive.Collection[int]
 	lengths  derive.Collection[int]
 	last     derive.Collection[string]
+	merged   derive.Collection[string]
+	mergedBy derive.Index[string]
 }
 
 func newLaws() laws {
@@ -171,6 +175,8 @@ func newLaws() laws {
 	l.last = derive.Map(g, "last", l.lengths, func(c *derive.Ctx, key string, n int) (string, bool) {
 		return last(l.world(c), key, n)
 	})
+	l.merged = derive.Merge(g, "merged", l.resolved, l.answers)
+	l.mergedBy = derive.Group(g, "mergedBy", l.merged, mergedBuckets)
 	return l
 }
 
@@ -215,6 +221,7 @@ func (l *laws) outputs(s derive.State) outputs {
 		"resolved": values(s, l.resolved), "parts": values(s, l.parts), "answers": values(s, l.answers),
 		"sums": values(s, l.sums), "counts": values(s, l.counts), "lengths": values(s, l.lengths),
 		"last": values(s, l.last), "tagged": buckets(s, l.tagged), "byPart": buckets(s, l.byPart),
+		"merged": values(s, l.merged), "mergedBy": buckets(s, l.mergedBy),
 		"faults": {}, "wants": {},
 	}
 	for _, f := range s.Faults() {
