@@ -74,8 +74,12 @@ func (s *session) acknowledge(f *flight) {
 // missed takes an answer for a resource that the proxy unsubscribed meanwhile. If
 // it has subscribed again, it may have been in time for this version.
 func (s *session) missed(c carried) {
-	if s.covered(c.r) && !c.r.gone {
+	switch {
+	case !s.covered(c.r):
+	case !c.r.gone:
 		s.doubt(c.r, c.it)
+	case c.r.kind.wild():
+		s.haunt(c.r.key) // withdrawn meanwhile: it has to be told
 	}
 }
 
@@ -126,7 +130,7 @@ func (s *session) refuse(f *flight, message string) {
 			c.r.suspect = true
 			s.condemn(c, message)
 		default:
-			c.r.suspect = true
+			c.r.suspect, c.r.stuck = true, f.kind == scopes
 			s.doubt(c.r, c.it)
 		}
 	}
@@ -191,6 +195,6 @@ func (s *session) warmed(r *record) bool {
 	}
 	return !slices.ContainsFunc(r.held.uses, func(u key) bool {
 		used := s.records[u.kind][u.name]
-		return (u.kind == tables || u.kind == secrets) && used.want != nil && used.held == nil && used.refused == nil
+		return (u.kind == tables || u.kind == scopes || u.kind == secrets) && used.want != nil && used.held == nil && used.refused == nil
 	})
 }

@@ -24,6 +24,9 @@ func (s *session) setWant(r *record, it *item) {
 	}
 	s.reopen(r)
 	s.leave(r)
+	if r.kind == scopes && old == nil && it != nil && r.key == setOf(r.key) {
+		s.hasten(r)
+	}
 }
 
 // setHeld changes what the proxy is known to have.

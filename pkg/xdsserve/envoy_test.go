@@ -66,7 +66,7 @@ func startEnvoy(r *rig, id string) *envoy {
 	t := r.t
 	t.Helper()
 	admin, config := filepath.Join(r.dir, id+".admin"), filepath.Join(r.dir, id+".yaml")
-	must(t, os.WriteFile(config, fmt.Appendf(nil, bootstrap, id, admin, r.socket), 0o600))
+	must(t, os.WriteFile(config, fmt.Appendf(nil, r.bootstrap, id, admin, r.socket), 0o600))
 	e := &envoy{t: t, log: filepath.Join(r.dir, id+".log"), done: make(chan struct{}), admin: pipeClient(admin)}
 	e.cmd = exec.Command(envoyBinary(t), "-c", config, "--disable-hot-restart", "--concurrency", "1",
 		"--drain-time-s", "10", "-l", "warning", "--log-path", e.log)

@@ -7,8 +7,9 @@ const (
 	secrets kind = iota
 	clusters
 	endpoints
-	listeners
 	tables
+	scopes
+	listeners
 	numKinds
 )
 
@@ -21,6 +22,8 @@ func (k kind) Type() Type {
 		return Cluster
 	case endpoints:
 		return Endpoints
+	case scopes:
+		return Scopes
 	case listeners:
 		return Listener
 	default:
@@ -36,6 +39,8 @@ func kindOf(t Type) (kind, bool) {
 		return clusters, true
 	case Endpoints:
 		return endpoints, true
+	case Scopes:
+		return scopes, true
 	case Listener:
 		return listeners, true
 	case Routes:
@@ -46,7 +51,7 @@ func kindOf(t Type) (kind, bool) {
 
 // wild reports whether proxies ask for all resources of a kind at once; the other
 // kinds are asked for by name.
-func (k kind) wild() bool { return k == clusters || k == listeners }
+func (k kind) wild() bool { return k == clusters || k == scopes || k == listeners }
 
 // key names a resource within a group.
 type key struct {

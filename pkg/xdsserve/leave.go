@@ -15,17 +15,32 @@ type departure struct {
 // kept, before anything leaves. It takes milliseconds.
 const introduction = time.Minute
 
-// leave lets a record go that is no longer wanted and no longer used: listeners
-// with the next response, the rest after the grace.
+// leave lets a record go that is no longer wanted and no longer used: listeners,
+// and scopes of a set that stays, with the next response; scopes of a set that
+// goes once connections have drained; the rest after the grace.
 func (s *session) leave(r *record) {
 	switch {
 	case !s.mayLeave(r):
-	case r.kind == listeners:
+	case s.prompt(r):
 		s.queue(r)
-	case r.due.IsZero():
-		r.due = s.now.Add(s.opts.Grace)
-		s.leaving = append(s.leaving, departure{r, r.due})
+	case !r.due.IsZero():
+	case r.kind == scopes:
+		s.depart(r, s.opts.Drain)
+	default:
+		s.depart(r, s.opts.Grace)
 	}
+}
+
+// depart lets a record go after a time.
+func (s *session) depart(r *record, after time.Duration) {
+	r.due = s.now.Add(after)
+	at, _ := slices.BinarySearchFunc(s.leaving, r.due, func(d departure, due time.Time) int {
+		if d.due.After(due) {
+			return 1
+		}
+		return -1 // those of the same time stay before
+	})
+	s.leaving = slices.Insert(s.leaving, at, departure{r, r.due})
 }
 
 // mayLeave reports whether nothing that the proxy has, may have or will get
@@ -58,13 +73,13 @@ func (s *session) sendLeaving() {
 		case !s.mayLeave(d.r):
 		case !s.known(d.r):
 			s.stranded = append(s.stranded, d.r)
-		case s.full(d.r.kind):
+		case s.full(d.r.kind) || s.inUse(d.r):
 			s.leave(d.r)
 		default:
 			due[d.r.kind] = append(due[d.r.kind], d.r)
 		}
 	}
-	for _, k := range []kind{tables, clusters, endpoints, secrets} {
+	for _, k := range []kind{tables, scopes, clusters, endpoints, secrets} {
 		if len(due[k]) > 0 {
 			slices.SortFunc(due[k], byName)
 			s.send(k, nil, due[k], nil)
@@ -98,10 +113,10 @@ func (s *session) known(r *record) bool {
 	case secrets:
 		return s.foreign[listeners]+s.foreign[clusters] == 0
 	case clusters:
-		return s.foreign[listeners]+s.foreign[tables] == 0
+		return s.foreign[listeners]+s.foreign[tables]+s.foreign[scopes] == 0
 	case endpoints:
 		return s.foreign[clusters] == 0
-	case tables:
+	case tables, scopes:
 		return s.foreign[listeners] == 0
 	default:
 		return true
@@ -115,6 +130,6 @@ func (s *session) blank() bool {
 		return true
 	}
 	return slices.ContainsFunc(s.open, func(r *record) bool {
-		return r.held == nil && (r.kind == listeners || r.kind == tables)
+		return r.held == nil && (r.kind == listeners || r.kind == scopes || r.kind == tables)
 	})
 }

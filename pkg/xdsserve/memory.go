@@ -10,7 +10,7 @@ type memory struct {
 	// part of it; and a changed cluster that it got drops the endpoints that it
 	// still lists, while those sent behind may be lost.
 	unsure map[key]struct{}
-	// known are the versions of listeners and tables that it may have: what they
+	// known are the versions of listeners, scopes and tables that it may have: what they
 	// use is known, even if they are not published any more when it is back.
 	known map[key][]*item
 	at    time.Time // when the stream ended
@@ -106,7 +106,7 @@ func (s *session) remember() memory {
 			if r.flights > 0 || r.force || len(r.doubt) > 0 || (r.touched && r.held == nil) {
 				m.unsure[r.key] = struct{}{}
 			}
-			if k == listeners || k == tables {
+			if k == listeners || k == scopes || k == tables {
 				m.known[r.key] = r.possible()
 			}
 		}

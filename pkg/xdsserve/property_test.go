@@ -157,12 +157,24 @@ func drawState(t *rapid.T) map[Scoped]Resource {
 	for i := range 3 {
 		if rapid.Bool().Draw(t, "listener") {
 			uses := append(pick(Routes, "t", 1, 3), pick(Secret, "s", 0, 2)...)
+			if rapid.Bool().Draw(t, "scoped") {
+				uses[0] = Name{Scopes, "x/"}
+				used[uses[0]] = true
+			}
 			add("g", Listener, fmt.Sprint("l", i), false, uses...)
 		}
 	}
 	for i := range 3 {
 		if n := (Name{Routes, fmt.Sprint("t", i)}); used[n] || rapid.Bool().Draw(t, "spare table") {
 			add("g", Routes, n.Name, false, pick(Cluster, "c", 1, 4)...)
+		}
+	}
+	if used[Name{Scopes, "x/"}] || rapid.Bool().Draw(t, "spare scopes") {
+		add("g", Scopes, "x/", false, pick(Cluster, "c", 0, 4)...)
+		for _, part := range []string{"x/a", "x/b"} {
+			if rapid.Bool().Draw(t, part) {
+				add("g", Scopes, part, false, pick(Cluster, "c", 0, 4)...)
+			}
 		}
 	}
 	for i := range 4 {
@@ -295,15 +307,15 @@ func (w *world) check() {
 	}
 	for k := range numKinds {
 		for _, name := range slices.Sorted(maps.Keys(p.applied[k])) {
-			inUse := len(w.session.doubtful) > 0 || (k == clusters && p.tableUses(name))
-			if k.wild() && w.catalog.find("g", key{k, name}) == nil && !inUse {
+			inUse := len(w.session.doubtful) > 0 || (k == clusters && p.routesUse(name)) || (k == scopes && p.looksUp(setOf(key{k, name}).name) && w.catalog.find("g", setOf(key{k, name})) == nil)
+			if p.wild(k) && w.catalog.find("g", key{k, name}) == nil && !inUse {
 				w.Errorf("%s %s stays though it was withdrawn", k.Type(), name)
 			}
 		}
 	}
 	for sc, r := range w.current {
 		k, _ := kindOf(sc.Type)
-		if (k.wild() || p.asked[k][r.Name.Name]) && !p.refuses(r) && p.applied[k][r.Name.Name].Version != r.Version {
+		if p.takes(k, r.Name.Name) && !p.refuses(r) && p.applied[k][r.Name.Name].Version != r.Version {
 			w.Errorf("%s %s: the proxy has %q, published is %q", k.Type(), r.Name.Name, p.applied[k][r.Name.Name].Version, r.Version)
 		}
 	}
@@ -329,7 +341,7 @@ func (w *world) checkLedger() {
 	for sc, r := range w.current {
 		k, _ := kindOf(sc.Type)
 		rec := s.records[k][r.Name.Name]
-		if (k.wild() || w.proxy.asked[k][r.Name.Name]) && w.proxy.refuses(r) != (rec.refused != nil) {
+		if w.proxy.takes(k, r.Name.Name) && w.proxy.refuses(r) != (rec.refused != nil) {
 			w.Errorf("%s %s: refused %v, listed %v", k.Type(), r.Name.Name, w.proxy.refuses(r), rec.refused != nil)
 		}
 	}
@@ -347,7 +359,7 @@ func (w *world) checkBounds() {
 			if (len(r.doubt) > 0 && r.refused == nil && r.want != nil) || r.flights > 0 || len(r.claims) > 2 {
 				w.Errorf("%s %s: doubt %d, flights %d, claims %d, wanted %v, %+v", k.Type(), r.name, len(r.doubt), r.flights, len(r.claims), r.want != nil, *r)
 			}
-			if r.want == nil && !r.subscribed && r.users == 0 && len(s.doubtful) == 0 {
+			if r.want == nil && !r.subscribed && r.users == 0 && len(s.doubtful) == 0 && (!s.inUse(r) || s.prompt(r)) {
 				w.Errorf("%s %s is remembered for nothing", k.Type(), r.name)
 			}
 		}

@@ -30,9 +30,11 @@ type proxyModel struct {
 	out        []*discovery_v3.DeltaDiscoveryRequest
 	withheld   []*discovery_v3.DeltaDiscoveryRequest
 	faults     []string
-	subscribed bool            // to any endpoints, ever
-	strict     bool            // also demand that what a table uses is there
-	excused    map[string]bool // tables that went although a cluster was not warm
+	subscribed bool              // to any endpoints, ever
+	scoped     bool              // whether it asks for scopes
+	stuck      map[string]string // versions of scopes that it takes for applied
+	strict     bool              // also demand that what a table uses is there
+	excused    map[string]bool   // tables that went although a cluster was not warm
 	bodies     map[string]Resource
 }
 
@@ -47,7 +49,7 @@ func (p *proxyModel) restart() {
 	for k := range numKinds {
 		p.applied[k], p.recorded[k], p.asked[k] = map[string]Resource{}, map[string]string{}, map[string]bool{}
 	}
-	p.subscribed = false
+	p.subscribed, p.scoped, p.stuck = false, false, map[string]string{}
 	p.warming, p.serving, p.fed = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	p.connect()
 }
@@ -59,7 +61,7 @@ func (p *proxyModel) connect() {
 	p.warmAll() // no answer is left that could tell
 	for _, k := range p.order() {
 		names := slices.Sorted(maps.Keys(p.asked[k]))
-		if !k.wild() && len(names) == 0 {
+		if !p.wild(k) && len(names) == 0 {
 			continue
 		}
 		p.out = append(p.out, &discovery_v3.DeltaDiscoveryRequest{
@@ -71,7 +73,7 @@ func (p *proxyModel) connect() {
 
 // order is one of the orders in which a proxy that connects again may ask.
 func (p *proxyModel) order() []kind {
-	kinds := []kind{clusters, endpoints, listeners, tables, secrets}
+	kinds := []kind{clusters, endpoints, scopes, listeners, tables, secrets}
 	for i := len(kinds) - 1; i > 0; i-- {
 		if p.chance() {
 			kinds[i], kinds[i-1] = kinds[i-1], kinds[i]
@@ -126,7 +128,7 @@ func (p *proxyModel) applyAll(k kind, rs []Resource, removed []string) {
 		}
 	}
 	for _, r := range rs {
-		if k.wild() || p.asked[k][r.Name.Name] {
+		if p.takes(k, r.Name.Name) {
 			p.recorded[k][r.Name.Name] = r.Version
 			p.apply(k, r)
 		}
@@ -135,6 +137,10 @@ func (p *proxyModel) applyAll(k kind, rs []Resource, removed []string) {
 
 // applyPart applies any part of what is good and records nothing.
 func (p *proxyModel) applyPart(k kind, rs []Resource, removed []string) {
+	if k == scopes {
+		p.applyNone(rs)
+		return
+	}
 	if len(rs) > 1 || len(removed) > 0 {
 		for _, name := range removed {
 			if p.chance() {
@@ -146,16 +152,37 @@ func (p *proxyModel) applyPart(k kind, rs []Resource, removed []string) {
 		if k == endpoints {
 			p.fed[r.Name.Name] = true // a refusal ends the wait for endpoints, too
 		}
-		if !p.refuses(r) && (k.wild() || p.asked[k][r.Name.Name]) && p.chance() {
+		if !p.refuses(r) && p.takes(k, r.Name.Name) && p.chance() {
 			p.apply(k, r)
 		}
 	}
 }
 
+// applyNone is what becomes of refused scopes: those before the bad one are stuck.
+func (p *proxyModel) applyNone(rs []Resource) {
+	for _, r := range rs {
+		if p.refuses(r) {
+			return
+		}
+		p.stuck[r.Name.Name] = r.Version
+	}
+}
+
+// wild reports whether it takes whatever comes of a kind.
+func (p *proxyModel) wild(k kind) bool { return k.wild() && (k != scopes || p.scoped) }
+
+func (p *proxyModel) takes(k kind, name string) bool { return p.wild(k) || p.asked[k][name] }
+
 func (p *proxyModel) apply(k kind, r Resource) {
 	name := r.Name.Name
+	if k == scopes {
+		if p.stuck[name] == r.Version {
+			return
+		}
+		delete(p.stuck, name)
+	}
 	old, had := p.applied[k][name]
-	if k == tables {
+	if k == tables || k == scopes {
 		p.checkMade(r, old)
 	}
 	p.applied[k][name] = r
@@ -168,7 +195,7 @@ func (p *proxyModel) apply(k kind, r Resource) {
 	}
 }
 
-// checkMade demands that what a table begins to use is there and ready.
+// checkMade demands that what a table or scope begins to use is there and ready.
 func (p *proxyModel) checkMade(r, old Resource) {
 	if !p.strict {
 		return
@@ -197,27 +224,63 @@ func (p *proxyModel) remove(k kind, name string) {
 				}
 			}
 		}
+		for _, sc := range p.applied[scopes] {
+			if slices.Contains(sc.Uses, Name{Cluster, name}) {
+				p.fault("cluster %s removed while scope %s uses it", name, sc.Name.Name)
+			}
+		}
 		delete(p.warming, name)
 		delete(p.serving, name)
 		delete(p.fed, name)
 	}
+	if _, serves := p.applied[scopes][name]; k == scopes && serves && strings.HasSuffix(name, "/") && p.looksUp(name) {
+		p.fault("the rest %s removed while a listener uses it", name)
+	}
 	if k.wild() {
 		delete(p.applied[k], name)
 	}
+	if k == scopes {
+		delete(p.stuck, name)
+	}
 }
 
-// tableUses reports whether a table that the proxy has uses a cluster.
-func (p *proxyModel) tableUses(cluster string) bool {
-	for name, t := range p.applied[tables] {
-		if p.asked[tables][name] && slices.Contains(t.Uses, Name{Cluster, cluster}) {
+// looksUp reports whether a listener looks routes up in a set.
+func (p *proxyModel) looksUp(rest string) bool {
+	for _, l := range p.applied[listeners] {
+		if slices.Contains(l.Uses, Name{Scopes, rest}) {
 			return true
 		}
 	}
 	return false
 }
 
+// routesUse reports whether a table or scope that the proxy has uses a cluster.
+func (p *proxyModel) routesUse(cluster string) bool {
+	for name, t := range p.applied[tables] {
+		if p.asked[tables][name] && slices.Contains(t.Uses, Name{Cluster, cluster}) {
+			return true
+		}
+	}
+	for _, sc := range p.applied[scopes] {
+		if slices.Contains(sc.Uses, Name{Cluster, cluster}) {
+			return true
+		}
+	}
+	return false
+}
+
+// rescope asks for all scopes with the first listener that has any. What follows
+// the last one, after the drain time, is not modelled.
+func (p *proxyModel) rescope() {
+	if p.looksUp("x/") && !p.scoped {
+		p.scoped = true
+		p.out = append(p.out, &discovery_v3.DeltaDiscoveryRequest{TypeUrl: string(Scopes)})
+	}
+}
+
 // resubscribe asks for what is used and no longer for what is not.
 func (p *proxyModel) resubscribe() {
+	p.rescope()
 	var want [numKinds]map[string]bool
 	for _, k := range []kind{secrets, endpoints, tables} {
 		want[k] = map[string]bool{}
@@ -225,8 +288,9 @@ func (p *proxyModel) resubscribe() {
 	for _, k := range []kind{clusters, listeners} {
 		for _, r := range p.applied[k] {
 			for _, u := range r.Uses {
-				uk, _ := kindOf(u.Type)
-				want[uk][u.Name] = true
+				if uk, _ := kindOf(u.Type); uk != scopes {
+					want[uk][u.Name] = true
+				}
 			}
 		}
 	}

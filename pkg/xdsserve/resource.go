@@ -8,8 +8,9 @@ const (
 	Secret    Type = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 	Cluster   Type = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
 	Endpoints Type = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
-	Listener  Type = "type.googleapis.com/envoy.config.listener.v3.Listener"
 	Routes    Type = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+	Scopes    Type = "type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration"
+	Listener  Type = "type.googleapis.com/envoy.config.listener.v3.Listener"
 )
 
 // Name names a resource as a proxy knows it.
@@ -28,9 +29,10 @@ type Resource struct {
 	// Version is the hash of Body; equal versions are never sent twice to a proxy.
 	Version string
 	// Uses are the resources that must be there first: a listener's routes and
-	// secrets, a route table's clusters, a cluster's endpoints (which follow it
-	// whenever it is sent). What something published uses has to be published:
-	// a proxy is not settled before it has that, too.
+	// secrets, a route table's or scope's clusters, a cluster's endpoints (which
+	// follow it whenever it is sent). Scopes are named "set/part"; a listener uses
+	// the rest of its set, named "set/". What something published uses has to be
+	// published: a proxy is not settled before it has that, too.
 	Uses []Name
 	// SlowToWarm marks a cluster whose readiness depends on something outside
 	// (DNS, health checks): what uses it waits for it, at most Options.WarmTimeout.

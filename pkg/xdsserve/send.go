@@ -23,8 +23,10 @@ const (
 //
 //  1. secrets; clusters that are new or changed
 //  2. endpoints, also unasked, of every cluster that has just gone
-//  3. (listeners and tables that use a cluster still warming stay here)
-//  4. listeners, added, changed and removed; then tables
+//  3. (listeners, scopes and tables that use a cluster still warming stay here)
+//  4. tables and scopes, before the listeners that begin to look routes up in
+//     them, where the proxy has asked for them already; then listeners, added,
+//     changed and removed
 //  5. (nothing leaves while something that the proxy has, may have or will get uses it)
 //  6. (and not before the grace has passed since)
 //  7. what is no longer used, in responses of its own
@@ -49,8 +51,10 @@ func (s *session) sendKind(k kind) {
 		r.queued = false
 		s.looked++
 		switch {
-		case k == listeners && s.mayLeave(r):
+		case r.want == nil && s.prompt(r) && s.mayLeave(r):
 			gone = append(gone, r)
+		case r.want == nil:
+			s.leave(r) // no longer at once
 		case !s.needs(r):
 		case s.waits(r):
 			kept = append(kept, r)
@@ -140,11 +144,15 @@ func fitting(rs []*record) int {
 	return len(rs)
 }
 
+// sendAlone sends records one by one.
 func (s *session) sendAlone(k kind, rs []*record) []*record {
 	slices.SortFunc(rs, byName)
-	for n := range rs {
+	for n, r := range rs {
 		if s.full(k) {
 			return rs[n:]
+		}
+		if r.stuck {
+			s.unstick(r)
 		}
 		s.send(k, rs[n:n+1], nil, nil)
 	}

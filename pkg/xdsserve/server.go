@@ -19,6 +19,9 @@ type Options struct {
 	// Grace is how long an unused cluster stays after the routes that left it
 	// were acknowledged; default 200 ms.
 	Grace time.Duration
+	// Drain is how long connections may be served by an earlier version of their
+	// listener, and so how long what such versions look up stays; default Grace.
+	Drain time.Duration
 	// MaxNames is how many resources a proxy may ask for by name, and say to have
 	// of one type; its stream ends with ResourceExhausted when there are more.
 	// Default 200,000.
@@ -37,6 +40,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Grace == 0 {
 		o.Grace = 200 * time.Millisecond
+	}
+	if o.Drain == 0 {
+		o.Drain = o.Grace
 	}
 	if o.MaxNames == 0 {
 		o.MaxNames = 200_000

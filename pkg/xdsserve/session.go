@@ -145,7 +145,8 @@ func (s *session) visible(r *record) *item {
 // interested reports whether the proxy has asked for a resource, or will as soon
 // as it has what uses it.
 func (s *session) interested(r *record) bool {
-	return s.covered(r) || (!r.kind.wild() && r.users > 0 && !r.declined)
+	asks := !r.kind.wild() || r.kind == scopes && !s.asked[scopes]
+	return s.covered(r) || asks && r.users > 0 && !r.declined
 }
 
 // covered reports whether the proxy has asked for a resource.
@@ -182,6 +183,6 @@ func (s *session) forget(r *record) {
 	delete(s.cold, r)
 	s.setRefused(r, nil)
 	r.sent, r.due = nil, noTime
-	r.touched, r.pushed, r.force, r.suspect, r.removing = false, false, false, false, false
+	r.touched, r.pushed, r.force, r.suspect, r.stuck, r.removing = false, false, false, false, false, false
 	s.reopen(r)
 }

@@ -7,11 +7,11 @@ import (
 
 var noTime time.Time
 
-// waits reports whether a listener or table has to stay because a cluster that
+// waits reports whether a listener, scope or table has to stay because a cluster that
 // it would begin to use is not ready. It stays at most WarmTimeout, whatever
 // comes to it meanwhile.
 func (s *session) waits(r *record) bool {
-	if r.kind != listeners && r.kind != tables {
+	if r.kind != listeners && r.kind != tables && r.kind != scopes {
 		return false
 	}
 	warming, late := s.unready(r, r.want)
@@ -30,14 +30,16 @@ func (s *session) waits(r *record) bool {
 // cluster that the version that the proxy has does not use, and that is still
 // warming, or late: not ready and no longer waited for.
 func (s *session) unready(r *record, it *item) (warming, late bool) {
-	if len(s.cold) == 0 && len(s.dirty[clusters]) == 0 && s.asked[clusters] && s.asked[endpoints] {
+	if r.kind != listeners && len(s.cold) == 0 && len(s.dirty[clusters]) == 0 && s.asked[clusters] && s.asked[endpoints] {
 		return false, false
 	}
 	for _, u := range it.uses {
 		var w, l bool
 		used := s.records[u.kind][u.name]
 		switch {
-		case u.kind == tables && r.kind == listeners && used.want != nil:
+		case u.kind == scopes && used.want != nil && used.latest() == nil && used.refused == nil:
+			w = true // without it a listener that goes live answers 404
+		case (u.kind == tables || u.kind == scopes) && r.kind == listeners && used.want != nil:
 			w, l = s.unready(used, used.want)
 		case u.kind == clusters && (r.held == nil || !r.held.usesKey(u)):
 			w, l = s.chilly(used)
