@@ -7,6 +7,7 @@ import (
 	envoy_cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	envoy_endpoint_v3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	envoy_listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	envoy_metrics_v3 "github.com/envoyproxy/go-control-plane/envoy/config/metrics/v3"
 	envoy_overload_v3 "github.com/envoyproxy/go-control-plane/envoy/config/overload/v3"
 	envoy_connections_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/downstream_connections/v3"
@@ -47,6 +48,10 @@ func bootstrap(id identity) (*envoy_bootstrap_v3.Bootstrap, error) {
 	if err != nil {
 		return nil, err
 	}
+	scopes, err := subscriber()
+	if err != nil {
+		return nil, err
+	}
 	runtime, err := structpb.NewStruct(map[string]any{"re2.max_program_size.error_level": regexProgramLimit})
 	if err != nil {
 		return nil, err
@@ -55,8 +60,11 @@ func bootstrap(id identity) (*envoy_bootstrap_v3.Bootstrap, error) {
 		Node:             &envoy_core_v3.Node{Id: id.node, Cluster: string(id.gateway)},
 		Admin:            &envoy_bootstrap_v3.Admin{Address: pipe(id.adminSocket, 0o600), IgnoreGlobalConnLimit: true},
 		DynamicResources: dynamicResources(),
-		StaticResources:  &envoy_bootstrap_v3.Bootstrap_StaticResources{Clusters: []*envoy_cluster_v3.Cluster{cluster}},
-		OverloadManager:  limits,
+		StaticResources: &envoy_bootstrap_v3.Bootstrap_StaticResources{
+			Clusters:  []*envoy_cluster_v3.Cluster{cluster},
+			Listeners: []*envoy_listener_v3.Listener{scopes},
+		},
+		OverloadManager: limits,
 		// Nobody reads statistics but through the admin interface.
 		StatsFlush:  &envoy_bootstrap_v3.Bootstrap_StatsFlushOnAdmin{StatsFlushOnAdmin: true},
 		StatsConfig: &envoy_metrics_v3.StatsConfig{StatsMatcher: keptStats()},

@@ -19,10 +19,10 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 )
 
-// Envoy's own drain time has to exceed the longest request: what is still open
+// DrainTime is Envoy's own, and has to exceed the longest request: what is still open
 // on a changed or removed listener is cut after it. Draining connections are
 // asked to close after their next response instead of at random over that time.
-const drainTime = 10 * time.Minute
+const DrainTime = 10 * time.Minute
 
 // accessLogFlush is how long a line may wait in Envoy's buffer.
 const accessLogFlush = time.Second
@@ -99,7 +99,7 @@ func (l launcher) arguments(config string, s model.Settings) []string {
 		l.envoy, "--config-path", config, "--log-level", logLevel(s),
 		// Nothing is handed from process to process: listening sockets are exclusive.
 		"--disable-hot-restart",
-		"--drain-time-s", seconds(drainTime), "--drain-strategy", "immediate",
+		"--drain-time-s", seconds(DrainTime), "--drain-strategy", "immediate",
 		"--file-flush-interval-msec", strconv.FormatInt(accessLogFlush.Milliseconds(), 10),
 	}
 	if s.Concurrency > 0 {
