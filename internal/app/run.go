@@ -105,12 +105,12 @@ func (i *instance) find(ctx context.Context) (err error) {
 func (i *instance) build() {
 	c := i.config
 	graph := newGraph(c.ControllerName, c.Features, c.BindAddress)
-	i.target = xds.New(i.socket(), xdsserve.Options{})
+	i.target = xds.New(i.socket(), xdsserve.Options{Drain: host.DrainTime})
 	i.loop = pipeline.New(pipeline.Options{
 		Graph: graph, Target: i.target, Live: i.io.Live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
 		Controller:  gateway_v1.GatewayController(c.ControllerName),
 		Identity:    pipeline.Identity{Version: version.Number, Envoy: i.version, Since: i.since},
-		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Now: time.Now,
+		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Drain: host.DrainTime, Now: time.Now,
 	})
 }
 

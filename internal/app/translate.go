@@ -33,6 +33,7 @@ type modelDocument struct {
 	Gateways     []model.Gateway     `json:"gateways"`
 	Listeners    []model.Listener    `json:"listeners"`
 	Tables       []model.RouteTable  `json:"tables"`
+	Hosts        []model.VirtualHost `json:"hosts"`
 	Clusters     []model.Cluster     `json:"clusters"`
 	Endpoints    []model.Endpoints   `json:"endpoints"`
 	Certificates []model.Certificate `json:"certificates"`
@@ -41,7 +42,7 @@ type modelDocument struct {
 func (l offline) model(showSecrets bool) modelDocument {
 	m, s := l.graph.Compiled.Model, l.decision.State
 	out := modelDocument{
-		Gateways: values(s, m.Gateways), Listeners: values(s, m.Listeners), Tables: values(s, m.Tables),
+		Gateways: values(s, m.Gateways), Listeners: values(s, m.Listeners), Tables: values(s, m.Tables), Hosts: values(s, m.Hosts),
 		Clusters: values(s, m.Clusters), Endpoints: values(s, m.Endpoints), Certificates: values(s, m.Certificates),
 	}
 	if !showSecrets {

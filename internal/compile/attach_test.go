@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
-	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
 
 func TestWhereARouteAttaches(t *testing.T) {
@@ -126,9 +125,9 @@ kind: HTTPRoute
 metadata: {name: r, namespace: shop}
 spec: {parentRefs: [{name: edge, sectionName: wild}], hostnames: [a.example, b.example], rules: [{}]}
 `)
-	table, _ := derive.Lookup(w.state, w.out.Model.Tables, "shop/edge/80")
+	table := w.hostsOf("shop/edge/80")
 	var got []string
-	for _, h := range table.Hosts {
+	for _, h := range table {
 		got = append(got, h.Domain+map[bool]string{true: " routed"}[len(h.Routes) > 0])
 	}
 	equal(t, got, []string{"*.example", "a.example", "b.example routed"})

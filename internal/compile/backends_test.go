@@ -15,8 +15,8 @@ import (
 func oneRoute(t *testing.T, rule string, objects ...string) (model.Route, Finding, *world) {
 	t.Helper()
 	w := with(t, append(objects, classYAML, edge, "kind: HTTPRoute\nmetadata: {name: r, namespace: shop}\nspec:\n  parentRefs: [{name: edge}]\n  hostnames: [a.example]\n  rules:\n  - "+rule+"\n")...)
-	table, _ := derive.Lookup(w.state, w.out.Model.Tables, "shop/edge/8080")
-	for _, h := range table.Hosts {
+	table := w.hostsOf("shop/edge/8080")
+	for _, h := range table {
 		if h.Domain == "a.example" {
 			return h.Routes[0], w.finding("HTTPRoute", "shop/r"), w
 		}

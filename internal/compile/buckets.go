@@ -2,6 +2,7 @@ package compile
 
 import (
 	"strconv"
+	"strings"
 
 	discovery_v1 "k8s.io/api/discovery/v1"
 
@@ -48,7 +49,13 @@ func memberSection(_ string, m membership) []string { return []string{m.Section}
 
 func placeHost(_ string, p place) []string { return []string{p.host()} }
 
-func hostTable(_ string, h host) []string { return []string{string(h.Virtual.Table)} }
+// exactTable is a bucket for each table of the hosts that have an exact name.
+func exactTable(_ string, h model.VirtualHost) []string {
+	if strings.HasPrefix(h.Domain, anyHost) {
+		return nil
+	}
+	return []string{string(h.Table)}
+}
 
 func shareRoute(_ string, s share) []string { return []string{s.Route} }
 

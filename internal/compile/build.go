@@ -34,7 +34,7 @@ type build struct {
 	residentsByClass     derive.Index[served]
 	residentsByConfig    derive.Index[served]
 	servedByUse          derive.Index[served]
-	tablesByID           derive.Index[tableSpec]
+	tableSpecs           derive.Collection[tableSpec] // by TableID
 	boundByKey           derive.Index[bound]
 	listenersBySection   derive.Index[bound]
 	certificatesBySecret derive.Index[model.Certificate]
@@ -50,7 +50,7 @@ type build struct {
 	acceptable        derive.Collection[bool]
 	membersBySection  derive.Index[membership]
 	placesByHost      derive.Index[place]
-	hostsByTable      derive.Index[host]
+	exactByTable      derive.Index[model.VirtualHost] // those with an exact name
 	sharesByRoute     derive.Index[share]
 	sharesByUse       derive.Index[share]
 	sharesByCluster   derive.Index[share]
@@ -120,7 +120,10 @@ func (b *build) derivePorts(g *derive.Graph, m *model.Collections) {
 	b.residentsByClass = derive.Group(g, "residents by class", b.served, servedClass)
 	b.residentsByConfig = derive.Group(g, "residents by config", b.served, servedConfigs)
 	b.servedByUse = derive.Group(g, "served by use", b.served, servedUses)
-	b.tablesByID = derive.Group(g, "tables by id", derive.Expand(g, "table spec", b.served, tableSpecs), tableSpecID)
+	specs := derive.Group(g, "table specs by id", derive.Expand(g, "table spec", b.served, tableSpecs), tableSpecID)
+	b.tableSpecs = derive.Reduce(g, "distinct table", specs, func(c *derive.Ctx, id string) (tableSpec, bool) {
+		return derive.First(c, specs, id, 1)[0].Value, true
+	})
 	bounds := derive.Expand(g, "bound", b.served, boundItems)
 	b.boundByKey = derive.Group(g, "bound by key", bounds, boundKey)
 	b.listenersBySection = derive.Group(g, "bound by section", bounds, boundSection)
@@ -153,8 +156,10 @@ func (b *build) deriveHTTP(g *derive.Graph, m *model.Collections) {
 	b.placesByHost = derive.Group(g, "places by host", derive.Expand(g, "place", b.webAttachments, places), placeHost)
 
 	hosts := derive.Reduce(g, "host", b.placesByHost, b.host)
-	b.hostsByTable = derive.Group(g, "hosts by table", hosts, hostTable)
-	m.Tables = derive.Reduce(g, "table", b.tablesByID, b.table, derive.EqualFunc(equalTables))
+	virtual := derive.Map(g, "virtual host", hosts, virtualHost, derive.EqualFunc(sameVirtual))
+	m.Hosts = derive.Merge(g, "model host", virtual, derive.Expand(g, "blank host", b.tableSpecs, blanks), derive.EqualFunc(sameVirtual))
+	b.exactByTable = derive.Group(g, "exact hosts by table", m.Hosts, exactTable)
+	m.Tables = derive.Map(g, "table", b.tableSpecs, b.table)
 
 	shares := derive.Expand(g, "share", hosts, shareItems)
 	b.sharesByRoute = derive.Group(g, "shares by route", shares, shareRoute)

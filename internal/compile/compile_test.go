@@ -23,19 +23,21 @@ func TestShopBecomesAModel(t *testing.T) {
 		Gateway: "shop/edge", Port: 8080, Protocol: model.HTTP, Table: "shop/edge/8080",
 		Origins: []model.Ref{{Collection: "Gateway", Name: "shop/edge"}},
 	})
-	equal(t, table, model.RouteTable{ID: "shop/edge/8080", Gateway: "shop/edge", Hosts: []model.VirtualHost{
+	equal(t, table, model.RouteTable{ID: "shop/edge/8080", Gateway: "shop/edge"})
+	hosts := w.hostsOf("shop/edge/8080")
+	equal(t, hosts, []model.VirtualHost{
 		{Table: "shop/edge/8080", Gateway: "shop/edge", Domain: "*", Origins: []model.Ref{{Collection: "Gateway", Name: "shop/edge"}}},
 		{
 			Table: "shop/edge/8080", Gateway: "shop/edge", Domain: "shop.example",
 			Origins: []model.Ref{{Collection: "Gateway", Name: "shop/edge"}},
 			Routes: []model.Route{{
-				Name:    table.Hosts[1].Routes[0].Name,
+				Name:    hosts[1].Routes[0].Name,
 				Match:   model.Match{Path: model.PathMatch{Kind: model.PathPrefix, Value: "/pay"}},
 				Forward: &model.Forward{Backends: []model.WeightedBackend{{Cluster: "shop/pay:80", Weight: 1}}},
 				Origins: []model.Ref{{Collection: "HTTPRoute", Name: "shop/checkout"}},
 			}},
 		},
-	}})
+	})
 	equal(t, cluster, model.Cluster{
 		ID: "shop/pay:80", Gateway: "shop/edge", Protocol: model.UpstreamHTTP1,
 		Origins: []model.Ref{{Collection: "Service", Name: "shop/pay"}},

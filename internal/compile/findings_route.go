@@ -28,7 +28,7 @@ func (b *build) webFinding(c *derive.Ctx, ident string, spec gateway_v1.CommonRo
 	for _, s := range shares {
 		v.serves = v.serves || s.Entries > 0
 	}
-	v.attached = func(j joint) bool { return j.Accepted && derive.Exists(c, b.tablesByID, string(j.table())) }
+	v.attached = func(j joint) bool { return j.Accepted && derive.Has(c, b.tableSpecs, string(j.table())) }
 	v.late = shadows(ident, shares)
 	finding := v.finding(routeRef(ident))
 	finding.Status = &Status{Parents: v.parents(generation)}

@@ -42,8 +42,7 @@ func TestMethodsOfCalls(t *testing.T) {
 
 func hostRoutes(t *testing.T, w *world, domain string) []model.Route {
 	t.Helper()
-	table, _ := derive.Lookup(w.state, w.out.Model.Tables, "shop/edge/8080")
-	for _, h := range table.Hosts {
+	for _, h := range w.hostsOf("shop/edge/8080") {
 		if h.Domain == domain {
 			return h.Routes
 		}

@@ -51,7 +51,7 @@ func (b *build) host(c *derive.Ctx, bucket string) (host, bool) {
 	for _, item := range derive.All(c, b.placesByHost, bucket) {
 		all = append(all, item.Value)
 	}
-	if !derive.Exists(c, b.tablesByID, string(all[0].table())) {
+	if !derive.Has(c, b.tableSpecs, string(all[0].table())) {
 		return host{}, false
 	}
 	var candidates []candidate

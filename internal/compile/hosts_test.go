@@ -13,9 +13,9 @@ import (
 // routesOf are the routes of one host in order: who and what.
 func routesOf(w *world, table, domain string) []string {
 	w.t.Helper()
-	found, _ := derive.Lookup(w.state, w.out.Model.Tables, table)
+	found := w.hostsOf(table)
 	var out []string
-	for _, h := range found.Hosts {
+	for _, h := range found {
 		if h.Domain != domain {
 			continue
 		}
@@ -78,9 +78,9 @@ func TestShadowedRuleNamesTheWinner(t *testing.T) {
 func TestNamesOfRoutesComeFromContent(t *testing.T) {
 	names := func(rules string) map[string]bool {
 		w := with(t, classYAML, edge, "kind: HTTPRoute\nmetadata: {name: r, namespace: shop}\nspec: {parentRefs: [{name: edge}], rules: ["+rules+"]}")
-		table, _ := derive.Lookup(w.state, w.out.Model.Tables, "shop/edge/8080")
+		table := w.hostsOf("shop/edge/8080")
 		out := map[string]bool{}
-		for _, r := range table.Hosts[0].Routes {
+		for _, r := range table[0].Routes {
 			out[r.Name] = true
 		}
 		return out
@@ -105,9 +105,9 @@ func TestTablesOfHTTPSListeners(t *testing.T) {
 	), "kind: HTTPRoute\nmetadata: {name: r, namespace: shop}\nspec: {parentRefs: [{name: edge}], hostnames: [a.example, b.example, c.test], rules: [{}]}")
 
 	hosts := func(table string) string {
-		found, _ := derive.Lookup(w.state, w.out.Model.Tables, table)
+		found := w.hostsOf(table)
 		var out []string
-		for _, h := range found.Hosts {
+		for _, h := range found {
 			switch {
 			case h.Misdirected:
 				out = append(out, h.Domain+" 421")

@@ -8,6 +8,7 @@ import (
 	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	gatehouse_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/gateway/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
 
@@ -29,6 +30,7 @@ type inputs struct {
 	slices     derive.Collection[*discovery_v1.EndpointSlice]
 	secrets    derive.Collection[*core_v1.Secret]
 	namespaces derive.Collection[*core_v1.Namespace]
+	layouts    derive.Collection[model.Layout] // by TableID: what was decided last
 }
 
 func readInputs(g *derive.Graph) inputs {
@@ -49,5 +51,6 @@ func readInputs(g *derive.Graph) inputs {
 		slices:     derive.Input[*discovery_v1.EndpointSlice](g, kindEndpointSlice),
 		secrets:    derive.Input[*core_v1.Secret](g, kindSecret),
 		namespaces: derive.Input[*core_v1.Namespace](g, kindNamespace),
+		layouts:    derive.Input[model.Layout](g, model.LayoutCollection),
 	}
 }

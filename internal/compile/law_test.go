@@ -103,7 +103,7 @@ func (w *world) dump(s derive.State) []string {
 func (w *world) dumpModel(s derive.State) []string {
 	m := w.out.Model
 	return slices.Concat(
-		dumpOf(s, "gateway", m.Gateways), dumpOf(s, "listener", m.Listeners), dumpOf(s, "table", m.Tables),
+		dumpOf(s, "gateway", m.Gateways), dumpOf(s, "listener", m.Listeners), dumpOf(s, "table", m.Tables), dumpOf(s, "host", m.Hosts),
 		dumpOf(s, "cluster", m.Clusters), dumpOf(s, "endpoints", m.Endpoints), dumpOf(s, "certificate", m.Certificates),
 	)
 }

@@ -12,7 +12,6 @@ import (
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
-	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
 
 // request is what a client asks for.
@@ -95,11 +94,11 @@ func drawRequest(t *rapid.T) request {
 // answers looks a request up as a proxy does: the most specific host, then the
 // first route that matches.
 func (w *world) answers(table string, r request) string {
-	found, _ := derive.Lookup(w.state, w.out.Model.Tables, table)
+	found := w.hostsOf(table)
 	var host *model.VirtualHost
-	for i, h := range found.Hosts {
+	for i, h := range found {
 		if covers(hostOf(h.Domain), r.Host) && (host == nil || compareHosts(hostOf(h.Domain), hostOf(host.Domain)) < 0) {
-			host = &found.Hosts[i]
+			host = &found[i]
 		}
 	}
 	if host == nil {

@@ -3,7 +3,6 @@ package compile
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/gateway-api/pkg/features"
 
@@ -68,24 +67,54 @@ func (s served) others(self section) []string {
 	return distinct(out)
 }
 
-// table puts a table together: the hosts with routes, and hosts without for every
-// other name of its listener, so that no request falls to a less specific one.
-func (b *build) table(c *derive.Ctx, id string) (model.RouteTable, bool) {
-	spec := derive.First(c, b.tablesByID, id, 1)[0].Value
-	items := derive.All(c, b.hostsByTable, id)
-	hosts := make([]model.VirtualHost, 0, len(items)+len(spec.Own)+len(spec.Others))
-	for _, item := range items { // in order of domain, as their keys are
-		if with := item.Value.Virtual; len(with.Routes) > 0 {
-			hosts = append(hosts, with)
+// A table with more exact host names than scopedAbove is scoped, and one with fewer
+// than wholeBelow is not; between them it stays as it is. A change of a small table
+// as a whole costs no more than one of a scope, and requests through it cost less.
+const (
+	scopedAbove = 256
+	wholeBelow  = 192
+)
+
+// table settles how the hosts of a table are looked up, from their number alone:
+// it is asked again when a host comes or goes, and not when one changes.
+func (b *build) table(c *derive.Ctx, id string, spec tableSpec) (model.RouteTable, bool) {
+	last, known := derive.Get(c, b.in.layouts, id)
+	scoped := scopes(derive.Size(c, b.exactByTable, id), last)
+	return model.RouteTable{
+		ID: spec.ID, Gateway: spec.Gateway,
+		Scoped: scoped, Both: known && (last.Leaving || last.Scoped != scoped),
+	}, true
+}
+
+func scopes(hosts int, last model.Layout) bool {
+	if last.Held {
+		return last.Scoped
+	}
+	return hosts > scopedAbove || last.Scoped && hosts >= wholeBelow
+}
+
+// virtualHost is a host that has routes. Where none is left, other hosts decide.
+func virtualHost(_ *derive.Ctx, _ string, h host) (model.VirtualHost, bool) {
+	return h.Virtual, len(h.Virtual.Routes) > 0
+}
+
+// blanks are hosts without routes for every name of the table's listeners, so that
+// no request falls to a less specific one. A host with routes goes before.
+func blanks(_ *derive.Ctx, _ string, spec tableSpec) []derive.Item[model.VirtualHost] {
+	var items []derive.Item[model.VirtualHost]
+	own := distinct(spec.Own)
+	add := func(domain string, misdirected bool) {
+		items = append(items, derive.Item[model.VirtualHost]{Key: domain, Value: spec.empty(domain, misdirected)})
+	}
+	for _, domain := range own {
+		add(domain, false)
+	}
+	for _, domain := range distinct(spec.Others) {
+		if !slices.Contains(own, domain) {
+			add(domain, true)
 		}
 	}
-	for _, domain := range spec.Own {
-		hosts = withDomain(hosts, spec.empty(domain, false))
-	}
-	for _, domain := range spec.Others {
-		hosts = withDomain(hosts, spec.empty(domain, true))
-	}
-	return model.RouteTable{ID: spec.ID, Gateway: spec.Gateway, Hosts: hosts}, true
+	return items
 }
 
 // empty is a host without routes: every request gets 404, or 421.
@@ -96,21 +125,10 @@ func (t tableSpec) empty(domain string, misdirected bool) model.VirtualHost {
 	}
 }
 
-// withDomain puts a host in its place, unless there is one with its domain.
-func withDomain(hosts []model.VirtualHost, h model.VirtualHost) []model.VirtualHost {
-	at, taken := slices.BinarySearchFunc(hosts, h.Domain, func(h model.VirtualHost, domain string) int { return strings.Compare(h.Domain, domain) })
-	if taken {
-		return hosts
-	}
-	return slices.Insert(hosts, at, h)
-}
-
-// equalTables compares tables at the cost of what may differ: hosts that were not
-// derived anew share their routes.
-func equalTables(a, b model.RouteTable) bool {
-	return a.ID == b.ID && a.Gateway == b.Gateway && slices.EqualFunc(a.Hosts, b.Hosts, func(a, b model.VirtualHost) bool {
-		return sameMemory(a.Routes, b.Routes) && a.Domain == b.Domain && a.Misdirected == b.Misdirected || reflect.DeepEqual(a, b)
-	})
+// sameVirtual compares hosts at the cost of what may differ: one that was not
+// derived anew shares its routes.
+func sameVirtual(a, b model.VirtualHost) bool {
+	return sameMemory(a.Routes, b.Routes) && a.Table == b.Table && a.Domain == b.Domain && a.Misdirected == b.Misdirected || reflect.DeepEqual(a, b)
 }
 
 func sameMemory[T any](a, b []T) bool {

@@ -24,16 +24,16 @@ func TestWorkOfOneEdit(t *testing.T) {
 		want  map[string]int
 	}{
 		{"a rule changes", func(w *world) derive.Result { return w.apply(routeYAML(7, "/other", "s7")) }, map[string]int{
-			"attachment": 1, "rules": 1, "acceptable": 1, "host": 1, "hosts by table": 1, "share": 1, "table": 1, "finding HTTPRoute": 1,
+			"attachment": 1, "rules": 1, "acceptable": 1, "host": 1, "virtual host": 1, "exact hosts by table": 1, "share": 1, "finding HTTPRoute": 1,
 		}},
 		{"a route moves to another backend", func(w *world) derive.Result { return w.apply(routeYAML(7, "/", "s8")) }, map[string]int{
-			"attachment": 1, "rules": 1, "acceptable": 1, "host": 1, "hosts by table": 1, "share": 1, "table": 1, "finding HTTPRoute": 1,
+			"attachment": 1, "rules": 1, "acceptable": 1, "host": 1, "virtual host": 1, "exact hosts by table": 1, "share": 1, "finding HTTPRoute": 1,
 			"shares by route": 1, "shares by use": 1, "shares by cluster": 1, "http cluster": 1, "http clusters by gateway": 1, "cluster": 1, "clusters by id": 1,
 			"endpoints": 1, "endpoint source": 1, "sources by slice": 1, "finding Service": 1, "finding EndpointSlice": 1,
 		}},
 		{"a route is created", func(w *world) derive.Result { return w.apply(routeYAML(99999, "/", "s7")) }, map[string]int{
 			"attachment": 1, "rules": 1, "acceptable": 1, "membership": 1, "members by section": 1, "place": 1, "places by host": 1,
-			"host": 1, "hosts by table": 1, "table": 1, "share": 1, "shares by route": 1, "shares by use": 1, "shares by cluster": 1,
+			"host": 1, "virtual host": 1, "exact hosts by table": 1, "table": 1, "share": 1, "shares by route": 1, "shares by use": 1, "shares by cluster": 1,
 			"finding HTTPRoute": 1, "finding Gateway": 1,
 		}},
 		{"an endpoint changes", func(w *world) derive.Result { return w.apply(sliceYAML(7, "10.9.9.9")) }, map[string]int{

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
@@ -171,3 +172,12 @@ endpoints:
 - {addresses: [10.0.0.3], conditions: {ready: false, serving: true, terminating: true}}
 - {addresses: [10.0.0.4], conditions: {ready: false}}
 `
+
+// hostsOf are the virtual hosts of a table in order of domain.
+func (w *world) hostsOf(table string) []model.VirtualHost {
+	var hosts []model.VirtualHost
+	for _, h := range derive.ItemsWithPrefix(w.state, w.out.Model.Hosts, table+"|") {
+		hosts = append(hosts, h)
+	}
+	return hosts
+}

@@ -6,15 +6,26 @@ import "time"
 // "namespace/name/port/listener" for one HTTPS listener.
 type TableID string
 
-// RouteTable is everything one HTTP connection manager answers.
+// RouteTable is everything one HTTP connection manager answers: the virtual hosts
+// that name it. It has no list of them, so that a changed host does not change it.
 type RouteTable struct {
 	ID      TableID
 	Gateway GatewayID
-	// Hosts are in order of their Domain; domains are unique.
-	Hosts []VirtualHost
+	// Scoped tells that the table is large: its exact hosts are looked up one by
+	// one, so that a changed host costs its own size. Answers are the same.
+	Scoped bool
+	// Both tells that connections may still look hosts up the other way.
+	Both bool
 }
 
-// VirtualHost is the ordered routes of one host name in one table. It exists
+// Whole reports whether the table is needed as a whole.
+func (t RouteTable) Whole() bool { return !t.Scoped || t.Both }
+
+// ByHost reports whether its exact hosts are needed one by one.
+func (t RouteTable) ByHost() bool { return t.Scoped || t.Both }
+
+// VirtualHost is the ordered routes of one host name in one table, in which its
+// domain is unique. Requests go to the most specific one alone. It exists
 // for every listener's own host name even when no route attaches: such requests
 // get 404, and requests for a host of another HTTPS listener get 421.
 type VirtualHost struct {

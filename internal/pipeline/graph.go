@@ -47,6 +47,8 @@ func (g *Graph) Resources() []Resources {
 		{"endpoints", "endpoints", g.Envoy.Endpoints},
 		{"listeners", "xds listeners", g.Envoy.Listeners},
 		{"tables", "xds tables", g.Envoy.Tables},
+		{"rests", "xds rests", g.Envoy.Rests},
+		{"hosts", "xds hosts", g.Envoy.Hosts},
 	}
 }
 

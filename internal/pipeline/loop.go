@@ -57,7 +57,10 @@ type Options struct {
 	BindAddress netip.Addr
 	// Quiet and MaxDelay bound how long changes wait for more; endpoints do not wait.
 	Quiet, MaxDelay time.Duration
-	Now             func() time.Time
+	// Drain is how long connections may be served by an earlier version of their
+	// listener.
+	Drain time.Duration
+	Now   func() time.Time
 	// Reach opens and closes a connection to a listener; nil dials it.
 	Reach func(context.Context, netip.AddrPort) error
 }
@@ -85,7 +88,8 @@ type Loop struct {
 	slow     map[model.GatewayID]time.Time // Gateways with slow clusters: when to look again
 	retries  retries
 	kept     map[string]scoped // resources that can no longer be made, by collection and key
-	started  bool              // the initial batch went through a round
+	layouts  layouts
+	started  bool // the initial batch went through a round
 	ready    bool
 }
 
@@ -97,6 +101,10 @@ func New(o Options) *Loop {
 		window:   coalesce.New(o.Quiet, o.MaxDelay),
 		rejected: map[store.Key]acceptance.Rejection{}, pending: map[store.Key]time.Time{},
 		probing: map[model.GatewayID]*probe{}, slow: map[model.GatewayID]time.Time{}, kept: map[string]scoped{},
+		layouts: layouts{
+			Drain: o.Drain, Hold: max(holdLayout, o.Drain),
+			since: map[model.TableID]time.Time{}, known: map[model.TableID]model.Layout{},
+		},
 	}
 	if l.Reach == nil {
 		l.Reach = reach
@@ -123,6 +131,9 @@ func (l *Loop) Observe(ctx context.Context, batch snapshot.Batch) {
 	}
 }
 
+// holdLayout is how long a table is looked up in one way before it may change.
+const holdLayout = time.Hour
+
 // heartbeat is how often an idle loop turns, to show that it can.
 const heartbeat = time.Second
 
@@ -134,7 +145,7 @@ const heartbeat = time.Second
 //  4. takes the result of probing a Gateway's listeners, or of looking at its slow
 //     clusters: Programmed is known, a warning is over;
 //  5. takes news of proxy processes;
-//  6. does what time asks for: retries, heartbeat.
+//  6. does what time asks for: retries, tables that have drained, heartbeat.
 //
 // Nothing in a turn waits for a proxy, a file or a reader.
 func (l *Loop) Run(ctx context.Context) error {
@@ -172,6 +183,9 @@ func (l *Loop) untilDue() time.Duration {
 	if at, ok := l.retries.next(); ok && at.Before(due) {
 		due = at
 	}
+	if at, ok := l.layouts.next(); ok && at.Before(due) {
+		due = at
+	}
 	if at, ok := l.nextProbe(); ok && at.Before(due) {
 		due = at
 	}
@@ -186,6 +200,7 @@ func (l *Loop) untilDue() time.Duration {
 func (l *Loop) dueWork(ctx context.Context) {
 	now := l.Now()
 	l.Pulse.Beat(now)
+	l.remember(l.layouts.due(now), now)
 	if l.window.Take(now) {
 		l.round(ctx, now)
 	}
@@ -214,6 +229,14 @@ func (l *Loop) observe(batch snapshot.Batch) {
 		return
 	}
 	l.window.Add(now)
+}
+
+// remember lets the next round know what was decided about tables.
+func (l *Loop) remember(edits []store.Edit, now time.Time) {
+	if len(edits) > 0 {
+		l.observed = l.observed.Apply(edits...)
+		l.window.AddWithin(now, 0)
+	}
 }
 
 func (l *Loop) processNews(e host.Event) {

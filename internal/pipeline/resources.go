@@ -67,6 +67,8 @@ func noun(short string) string {
 	switch short {
 	case "RouteConfiguration":
 		return "route table"
+	case "ScopedRouteConfiguration":
+		return "route scope"
 	case "ClusterLoadAssignment":
 		return "endpoint set"
 	case "Secret":

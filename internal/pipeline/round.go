@@ -51,6 +51,7 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 	}
 	countRound(l.Metrics, decision, len(changes), l.Now().Sub(now))
 	l.publish(ctx, decision.Delta, changes)
+	l.remember(l.layouts.follow(decision.Delta, l.Graph.Compiled.Model.Tables, now), now)
 }
 
 // publish hands the delta to the proxies and the processes that run them.

@@ -116,14 +116,14 @@ func groupsOf(resources []scoped) []string {
 }
 
 // uses tells whether a cluster is made from the object, or one of its routes
-// forwards to it. It walks the tables of the Gateway: only while a name does not
+// forwards to it. It walks the hosts of the Gateway: only while a name does not
 // resolve, and when someone asks.
 func (j join) uses(group, cluster string, resources []scoped) bool {
 	if slices.Contains(resources, scoped{Group: group, Name: xdsserve.Name{Type: xdsserve.Cluster, Name: cluster}}) {
 		return true
 	}
-	for _, table := range derive.Items(j.at.state, j.reporter.graph.Compiled.Model.Tables) {
-		if string(table.Gateway) == group && slices.ContainsFunc(table.Hosts, func(h model.VirtualHost) bool { return j.forwards(h, cluster) }) {
+	for _, h := range derive.ItemsWithPrefix(j.at.state, j.reporter.graph.Compiled.Model.Hosts, group+"/") {
+		if j.forwards(h, cluster) {
 			return true
 		}
 	}

@@ -39,17 +39,29 @@ func (d decoded) inlineTables(l *envoy_listener_v3.Listener) {
 		inlineSecrets(d.t, chain.ProtoReflect())
 		for _, filter := range chain.GetFilters() {
 			manager := new(envoy_hcm_v3.HttpConnectionManager)
-			if filter.GetTypedConfig().UnmarshalTo(manager) != nil || manager.GetRds() == nil {
+			if filter.GetTypedConfig().UnmarshalTo(manager) != nil {
 				continue
 			}
-			table, ok := d.tables[manager.GetRds().GetRouteConfigName()]
-			if !ok {
-				d.t.Fatalf("listener %s has no route table %q", l.GetName(), manager.GetRds().GetRouteConfigName())
-			}
-			manager.RouteSpecifier = &envoy_hcm_v3.HttpConnectionManager_RouteConfig{RouteConfig: table}
+			d.inlineRoutes(l, manager)
 			filter.ConfigType = &envoy_listener_v3.Filter_TypedConfig{TypedConfig: repack(d.t, manager)}
 		}
 	}
+}
+
+func (d decoded) inlineRoutes(l *envoy_listener_v3.Listener, manager *envoy_hcm_v3.HttpConnectionManager) {
+	d.t.Helper()
+	if scoped := manager.GetScopedRoutes(); scoped != nil {
+		scoped.RdsConfigSource = nil
+		scoped.ConfigSpecifier = &envoy_hcm_v3.ScopedRoutes_ScopedRouteConfigurationsList{
+			ScopedRouteConfigurationsList: &envoy_hcm_v3.ScopedRouteConfigurationsList{ScopedRouteConfigurations: d.scopes},
+		}
+		return
+	}
+	table, ok := d.tables[manager.GetRds().GetRouteConfigName()]
+	if !ok {
+		d.t.Fatalf("listener %s has no route table %q", l.GetName(), manager.GetRds().GetRouteConfigName())
+	}
+	manager.RouteSpecifier = &envoy_hcm_v3.HttpConnectionManager_RouteConfig{RouteConfig: table}
 }
 
 // inlineSecrets takes the source from every reference to a secret, so that

@@ -17,8 +17,8 @@ import (
 )
 
 // Static makes a bootstrap of the resources that one group of proxies may see.
-// Route tables move into the listeners that name them, endpoints into their
-// clusters, and secrets are found by name; a resource that is named and missing
+// Route tables move into the listeners that name them, scopes into all that look
+// routes up by scope, endpoints into their clusters, and secrets are found by name; a resource that is named and missing
 // ends the test.
 //
 // With anyPort, listeners bind port 0; Envoy.Address tells which it became.
@@ -62,6 +62,7 @@ type decoded struct {
 	clusters  []*envoy_cluster_v3.Cluster
 	secrets   []*envoy_tls_v3.Secret
 	tables    map[string]*envoy_route_v3.RouteConfiguration
+	scopes    []*envoy_route_v3.ScopedRouteConfiguration
 	endpoints map[string]*envoy_endpoint_v3.ClusterLoadAssignment
 }
 
@@ -96,6 +97,9 @@ func (d *decoded) add(r xdsserve.Resource) error {
 	case xdsserve.Routes:
 		d.tables[r.Name.Name] = new(envoy_route_v3.RouteConfiguration)
 		return proto.Unmarshal(r.Body, d.tables[r.Name.Name])
+	case xdsserve.Scopes:
+		d.scopes = append(d.scopes, new(envoy_route_v3.ScopedRouteConfiguration))
+		return proto.Unmarshal(r.Body, d.scopes[len(d.scopes)-1])
 	case xdsserve.Endpoints:
 		d.endpoints[r.Name.Name] = new(envoy_endpoint_v3.ClusterLoadAssignment)
 		return proto.Unmarshal(r.Body, d.endpoints[r.Name.Name])

@@ -26,6 +26,7 @@ func (o *Outcome) Model() ([]byte, error) {
 		func() error { return documents(&b, "listener", s, m.Listeners) },
 		func() error { return documents(&b, "certificate", s, m.Certificates) },
 		func() error { return documents(&b, "table", s, m.Tables) },
+		func() error { return documents(&b, "host", s, m.Hosts) },
 		func() error { return documents(&b, "cluster", s, m.Clusters) },
 		func() error { return documents(&b, "endpoints", s, m.Endpoints) },
 	} {

@@ -20,7 +20,7 @@ func TestEnvoyTakesWhatPasses(t *testing.T) {
 	for run := range runs {
 		var resources []xdsserve.Resource
 		for seed := run * each; seed < (run+1)*each; seed++ {
-			resources = append(resources, translate(t, reachable(worlds.Example(seed), fmt.Sprintf("w%d ", seed))).resources...)
+			resources = append(resources, translate(t, reachable(worlds.Example(seed), fmt.Sprintf("w%d-", seed))).resources...)
 		}
 		resources = complete(t, resources)
 		for _, r := range resources {
@@ -30,7 +30,7 @@ func TestEnvoyTakesWhatPasses(t *testing.T) {
 			t.Errorf("models %d to %d: %v", run*each, (run+1)*each-1, err)
 		}
 	}
-	for _, kind := range []xdsserve.Type{xdsserve.Secret, xdsserve.Cluster, xdsserve.Endpoints, xdsserve.Listener, xdsserve.Routes} {
+	for _, kind := range []xdsserve.Type{xdsserve.Secret, xdsserve.Cluster, xdsserve.Endpoints, xdsserve.Listener, xdsserve.Routes, xdsserve.Scopes} {
 		if counts[kind] < runs*each/4 {
 			t.Errorf("only %d resources of type %s, too few to mean anything", counts[kind], kind)
 		}
@@ -89,6 +89,12 @@ func placeholder(t *testing.T, n xdsserve.Name) []byte {
 		return encode(t, secret(n.Name, goodPair().Cert, goodPair().Key))
 	case xdsserve.Routes:
 		return encode(t, &envoy_route_v3.RouteConfiguration{Name: n.Name})
+	case xdsserve.Scopes:
+		body, err := scopeOf(n.Name, &envoy_route_v3.VirtualHost{Name: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
 	case xdsserve.Endpoints:
 		return encode(t, &envoy_endpoint_v3.ClusterLoadAssignment{ClusterName: n.Name})
 	default:

@@ -37,12 +37,8 @@ func largeHost(i int, weight uint32) model.VirtualHost {
 
 // withHost returns the edit that changes one host of the table.
 func (w world) withHost(i int, weight uint32) store.Edit {
-	t := w.Tables[0]
-	hosts := make([]model.VirtualHost, len(t.Hosts))
-	copy(hosts, t.Hosts)
-	hosts[i] = largeHost(i, weight)
-	t.Hosts = hosts
-	return store.Edit{Collection: inTables, Name: string(t.ID), Value: t}
+	h := largeHost(i, weight)
+	return store.Edit{Collection: inHosts, Name: hostKey(h), Value: h}
 }
 
 func (w world) withEndpoint(i int, port uint16) store.Edit {
@@ -53,33 +49,46 @@ func (w world) withEndpoint(i int, port uint16) store.Edit {
 
 // TestWork: what a change runs depends on the change and not on the size of the model.
 func TestWork(t *testing.T) {
+	whole := map[string]int{"xds hosts": 1, "xds host parts": 1, "xds host parts by table": 1, "xds tables": 1}
+	scoped := map[string]int{"xds hosts": 1, "xds host parts": 1}
 	for _, n := range []int{30, 300, 3000} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			w := large(n)
-			g, outputs := graph(Options{})
-			start := store.View{}.Apply(w.edits()...)
-			from := g.Eval(derive.State{}, start).State
+		for name, want := range map[string]map[string]int{"whole": whole, "scoped": scoped} {
+			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
+				w := large(n)
+				w.Tables[0].Scoped = name == "scoped"
+				g, outputs := graph(Options{})
+				start := store.View{}.Apply(w.edits()...)
+				from := g.Eval(derive.State{}, start).State
 
-			route := g.Eval(from, start.Apply(w.withHost(n/2, 7)))
-			want := map[string]int{"xds hosts of table": 1, "xds hosts": 1, "xds hosts by table": 1, "xds tables": 1}
-			if diff := cmp.Diff(want, ran(route.Work)); diff != "" {
-				t.Errorf("one changed route (-want +got):\n%s", diff)
-			}
-			endpoint := g.Eval(from, start.Apply(w.withEndpoint(n/2, 81)))
-			if diff := cmp.Diff(map[string]int{}, ran(endpoint.Work)); diff != "" {
-				t.Errorf("one changed endpoint runs functions here:\n%s", diff)
-			}
-			changed := 0
-			for c := range derive.Changes(endpoint.Delta, outputs.Endpoints) {
-				changed++
-				if c.Old.Resource.Version == c.New.Resource.Version {
-					t.Error("the changed endpoints have the version of the old ones")
+				route := g.Eval(from, start.Apply(w.withHost(n/2, 7)))
+				if diff := cmp.Diff(want, ran(route.Work)); diff != "" {
+					t.Errorf("one changed route (-want +got):\n%s", diff)
 				}
-			}
-			if changed != 1 {
-				t.Errorf("one changed endpoint changes %d resources", changed)
-			}
-		})
+				if name == "scoped" && route.Work.Members > 0 {
+					t.Errorf("one changed route visits %d members", route.Work.Members)
+				}
+				endpointCosts(t, w, g, outputs, from, start)
+			})
+		}
+	}
+}
+
+// endpointCosts: one changed endpoint is one changed resource, and no function.
+func endpointCosts(t *testing.T, w world, g *derive.Graph, outputs Outputs, from derive.State, start store.View) {
+	t.Helper()
+	endpoint := g.Eval(from, start.Apply(w.withEndpoint(len(w.Endpoints)/2, 81)))
+	if diff := cmp.Diff(map[string]int{}, ran(endpoint.Work)); diff != "" {
+		t.Errorf("one changed endpoint runs functions here:\n%s", diff)
+	}
+	changed := 0
+	for c := range derive.Changes(endpoint.Delta, outputs.Endpoints) {
+		changed++
+		if c.Old.Resource.Version == c.New.Resource.Version {
+			t.Error("the changed endpoints have the version of the old ones")
+		}
+	}
+	if changed != 1 {
+		t.Errorf("one changed endpoint changes %d resources", changed)
 	}
 }
 
@@ -93,16 +102,21 @@ func ran(w derive.Work) map[string]int {
 }
 
 // TestTableByParts: a table put together from encoded hosts is the table
-// encoded in one go.
+// encoded in one go, whole or as the rest of one that is looked up by host.
 func TestTableByParts(t *testing.T) {
-	w := large(20)
-	got := translateTable(w.Tables[0])
-	body, err := Message(*got.Resource)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if whole, err := marshal(body.(message)); err != nil || string(whole) != string(got.Resource.Body) {
-		t.Errorf("%d bytes in parts, %d in one go, %v", len(got.Resource.Body), len(whole), err)
+	for _, scoped := range []bool{false, true} {
+		w := large(20)
+		w.Tables[0].Scoped = scoped
+		w.Tables[0].Hosts[3].Domain, w.Tables[0].Hosts[4].Domain = "*.example", "*"
+		for _, r := range translate(t, w).resources {
+			body, err := Message(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole, err := marshal(body.(message)); err != nil || string(whole) != string(r.Body) {
+				t.Errorf("%s: %d bytes in parts, %d in one go, %v", r.Name, len(r.Body), len(whole), err)
+			}
+		}
 	}
 }
 
@@ -133,7 +147,7 @@ func BenchmarkTableAssembly(b *testing.B) {
 			b.ReportAllocs()
 			var size int
 			for b.Loop() {
-				size = len(assembleTable(plainHTTP, edge, fragments).Resource.Body)
+				size = len(assembleTable(w.Tables[0].RouteTable, fragments).Resource.Body)
 			}
 			b.ReportMetric(float64(size), "bytes/table")
 		})

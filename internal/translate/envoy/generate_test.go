@@ -138,8 +138,11 @@ var (
 
 var (
 	tableNames = name[model.TableID]("shop/edge/8080", "shop/edge/8443/a", "shop/edge/8443/b")
-	tables     = rapid.Custom(func(t *rapid.T) model.RouteTable {
-		return model.RouteTable{ID: tableNames.Draw(t, "table"), Gateway: edge, Hosts: rapid.SliceOfN(virtualHosts, 0, 3).Draw(t, "hosts")}
+	tables     = rapid.Custom(func(t *rapid.T) table {
+		return table{
+			model.RouteTable{ID: tableNames.Draw(t, "table"), Gateway: edge, Scoped: rapid.Bool().Draw(t, "scoped"), Both: rapid.Bool().Draw(t, "both")},
+			rapid.SliceOfN(virtualHosts, 0, 3).Draw(t, "hosts"),
+		}
 	})
 	checks = rapid.Custom(func(t *rapid.T) *model.ClientCheck {
 		return &model.ClientCheck{CA: goodPair().Cert, Optional: rapid.Bool().Draw(t, "optional")}
@@ -202,7 +205,7 @@ var (
 		}
 		return world{
 			Gateways: []model.Gateway{{ID: edge, Settings: model.Settings{AccessLog: rapid.SampledFrom([]string{"", "-", "/dev/null", "relative", "\x00"}).Draw(t, "log")}}}, Listeners: byPort,
-			Tables:       rapid.SliceOfNDistinct(tables, 0, 3, func(v model.RouteTable) string { return string(v.ID) }).Draw(t, "tables"),
+			Tables:       rapid.SliceOfNDistinct(tables, 0, 3, func(v table) string { return string(v.ID) }).Draw(t, "tables"),
 			Clusters:     rapid.SliceOfNDistinct(clusters, 0, 3, func(v model.Cluster) string { return string(v.ID) }).Draw(t, "clusters"),
 			Endpoints:    rapid.SliceOfNDistinct(endpointSets, 0, 3, func(v model.Endpoints) string { return string(v.Cluster) }).Draw(t, "endpoints"),
 			Certificates: rapid.SliceOfNDistinct(certificates, 0, 2, func(v model.Certificate) string { return string(v.ID) }).Draw(t, "certificates"),

@@ -52,11 +52,14 @@ func withListeners(t *testing.T, resources []xdsserve.Resource) []xdsserve.Resou
 	for _, r := range resources {
 		if r.Type == xdsserve.Routes && !used[r.Name] {
 			l := model.Listener{Gateway: edge, Port: 80, Protocol: model.HTTP, Table: model.TableID(r.Name.Name)}
-			resources = append(resources, *translateListener("of "+r.Name.Name, l, model.Settings{}, Options{}).Resource)
+			resources = append(resources, *translateListener("of "+r.Name.Name, l, model.Settings{}, whole, Options{}).Resource)
 		}
 	}
 	return resources
 }
+
+// whole is that a table is looked up as a whole.
+func whole(id model.TableID) model.RouteTable { return model.RouteTable{ID: id, Gateway: edge} }
 
 func resourcesText(t *testing.T, resources []xdsserve.Resource) []byte {
 	t.Helper()

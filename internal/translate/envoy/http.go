@@ -26,11 +26,20 @@ const (
 )
 
 // http is the filter that serves HTTP from a route table.
-func (b *listenerBuilder) http(table model.TableID) (*envoy_listener_v3.Filter, error) {
-	if err := checkName("table", string(table)); err != nil {
+func (b *listenerBuilder) http(id model.TableID) (*envoy_listener_v3.Filter, error) {
+	if err := checkName("table", string(id)); err != nil {
 		return nil, err
 	}
-	manager, err := connectionManager(string(table), b.settings)
+	manager, err := connectionManager(string(id), b.settings)
+	if err != nil {
+		return nil, err
+	}
+	uses := xdsserve.Name{}
+	if table := b.table(id); table.Scoped {
+		uses, err = byHost(manager, table)
+	} else {
+		uses = byTable(manager, id)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +47,7 @@ func (b *listenerBuilder) http(table model.TableID) (*envoy_listener_v3.Filter, 
 	if err != nil {
 		return nil, err
 	}
-	b.uses = append(b.uses, xdsserve.Name{Type: xdsserve.Routes, Name: string(table)})
+	b.uses = append(b.uses, uses)
 	return &envoy_listener_v3.Filter{
 		Name:       "envoy.filters.network.http_connection_manager",
 		ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: config},
@@ -46,8 +55,8 @@ func (b *listenerBuilder) http(table model.TableID) (*envoy_listener_v3.Filter, 
 }
 
 // connectionManager has the settings that all HTTP listeners share; the
-// package comment gives their reasons.
-func connectionManager(table string, s model.Settings) (*envoy_hcm_v3.HttpConnectionManager, error) {
+// package comment gives their reasons. It lacks where routes are looked up.
+func connectionManager(name string, s model.Settings) (*envoy_hcm_v3.HttpConnectionManager, error) {
 	filters, err := httpFilters()
 	if err != nil {
 		return nil, err
@@ -57,10 +66,7 @@ func connectionManager(table string, s model.Settings) (*envoy_hcm_v3.HttpConnec
 		return nil, err
 	}
 	return &envoy_hcm_v3.HttpConnectionManager{
-		StatPrefix: table,
-		RouteSpecifier: &envoy_hcm_v3.HttpConnectionManager_Rds{Rds: &envoy_hcm_v3.Rds{
-			RouteConfigName: table, ConfigSource: fromADS(),
-		}},
+		StatPrefix:                   name,
 		HttpFilters:                  filters,
 		UseRemoteAddress:             wrapperspb.Bool(true),
 		NormalizePath:                wrapperspb.Bool(true),

@@ -18,14 +18,16 @@ const bufferLimit = 32 << 10
 // translateListener makes the listener of one address and port. Its name is
 // the model's key. reuse_port is off: two processes that want one port are then
 // an error for the second, and not a silent split of its connections.
-func translateListener(name string, l model.Listener, s model.Settings, o Options) Output {
+//
+// table says how a table is looked up.
+func translateListener(name string, l model.Listener, s model.Settings, table func(model.TableID) model.RouteTable, o Options) Output {
 	if err := checkName("name", name); err != nil {
 		return failed(xdsserve.Listener, name, l.Origins, err)
 	}
 	if err := checkBind(l); err != nil {
 		return failed(xdsserve.Listener, name, l.Origins, err)
 	}
-	built := listenerBuilder{settings: s, listener: &envoy_listener_v3.Listener{
+	built := listenerBuilder{settings: s, table: table, listener: &envoy_listener_v3.Listener{
 		Name:                          name,
 		Address:                       listenerAddress(l, o),
 		EnableReusePort:               wrapperspb.Bool(false),
@@ -44,6 +46,7 @@ func translateListener(name string, l model.Listener, s model.Settings, o Option
 // listenerBuilder gathers the parts of a listener.
 type listenerBuilder struct {
 	settings model.Settings
+	table    func(model.TableID) model.RouteTable
 	listener *envoy_listener_v3.Listener
 	uses     []xdsserve.Name
 	left     []error // why chains were left out

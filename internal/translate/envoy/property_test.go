@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"pgregory.net/rapid"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
@@ -24,10 +25,17 @@ var goodPair = sync.OnceValue(func() tlsutil.Pair {
 	return pair
 })
 
-// collections are the outputs with the input that each comes from.
-func collections(o Outputs) map[string]derive.Collection[Output] {
-	return map[string]derive.Collection[Output]{
-		inListeners: o.Listeners, inTables: o.Tables, inClusters: o.Clusters, inEndpoints: o.Endpoints, inCertificates: o.Certificates,
+// made is an output with the input that it comes from.
+type made struct {
+	input string
+	of    derive.Collection[Output]
+	part  bool // not all values of the input have one, or report their failures there
+}
+
+func collections(o Outputs) []made {
+	return []made{
+		{inListeners, o.Listeners, false}, {inClusters, o.Clusters, false}, {inEndpoints, o.Endpoints, false}, {inCertificates, o.Certificates, false},
+		{inTables, o.Tables, true}, {inTables, o.Rests, true}, {inHosts, o.Hosts, true},
 	}
 }
 
@@ -42,20 +50,34 @@ func TestAnyModel(t *testing.T) {
 		for _, f := range once.Faults {
 			t.Fatalf("%s of %s panicked: %v\n%s", f.Node, f.Key, f.Panic, f.Stack)
 		}
-		for input, c := range collections(outputs) {
-			for key := range view.Prefix(input, "") {
-				a, ok := derive.Lookup(once.State, c, key)
-				b, _ := derive.Lookup(twice.State, collections(otherOutputs)[input], key)
-				if !ok || a.Resource == nil && len(a.Failures) == 0 {
-					t.Fatalf("%s %q has neither resource nor failure", input, key)
+		for i, c := range collections(outputs) {
+			for key := range view.Prefix(c.input, "") {
+				a, ok := derive.Lookup(once.State, c.of, key)
+				b, _ := derive.Lookup(twice.State, collections(otherOutputs)[i].of, key)
+				if !c.part && (!ok || a.Resource == nil && len(a.Failures) == 0) {
+					t.Fatalf("%s %q has neither resource nor failure", c.input, key)
 				}
 				if !reflect.DeepEqual(a, b) {
-					t.Fatalf("%s %q differs the second time:\n%v\n%v", input, key, a, b)
+					t.Fatalf("%s %q differs the second time:\n%v\n%v", c.input, key, a, b)
 				}
 				checkOutput(t, a)
 			}
 		}
+		checkTables(t, once.State, outputs, view)
 	})
+}
+
+// checkTables demands that each table is there in the ways in which it is needed.
+func checkTables(t *rapid.T, s derive.State, o Outputs, view store.View) {
+	for key, v := range view.Prefix(inTables, "") {
+		table := v.(model.RouteTable)
+		if _, ok := derive.Lookup(s, o.Tables, key); ok != table.Whole() {
+			t.Fatalf("%+v as a whole: %v", table, ok)
+		}
+		if _, ok := derive.Lookup(s, o.Rests, key); ok != table.ByHost() {
+			t.Fatalf("%+v by host: %v", table, ok)
+		}
+	}
 }
 
 func checkOutput(t *rapid.T, o Output) {
@@ -127,12 +149,12 @@ func TestStepwise(t *testing.T) {
 		next := before.Apply(after.edits()...)
 		stepwise := g.Eval(g.Eval(derive.State{}, before).State, next).State
 		fresh := g.Eval(derive.State{}, next).State
-		for input, c := range collections(outputs) {
-			for key := range next.Prefix(input, "") {
-				a, _ := derive.Lookup(stepwise, c, key)
-				b, _ := derive.Lookup(fresh, c, key)
+		for _, c := range collections(outputs) {
+			for key := range next.Prefix(c.input, "") {
+				a, _ := derive.Lookup(stepwise, c.of, key)
+				b, _ := derive.Lookup(fresh, c.of, key)
 				if !a.Equal(b) {
-					t.Fatalf("%s %q: stepwise %v, fresh %v", input, key, a, b)
+					t.Fatalf("%s %q: stepwise %v, fresh %v", c.input, key, a, b)
 				}
 			}
 		}

@@ -62,9 +62,10 @@ func sameResource(a, b *xdsserve.Resource) bool {
 }
 
 // Outputs are the derived collections of a translation; each has the keys of
-// the model collection that it comes from.
+// the model collection that it comes from. A table is in Tables as a whole; where
+// it is looked up by host, its exact hosts are in Hosts and all others in Rests.
 type Outputs struct {
-	Listeners, Tables, Clusters, Endpoints, Certificates derive.Collection[Output]
+	Listeners, Tables, Rests, Hosts, Clusters, Endpoints, Certificates derive.Collection[Output]
 }
 
 func (o Options) bindAddress() netip.Addr {

@@ -1,10 +1,6 @@
 package envoy
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -29,20 +25,20 @@ func embed(host *envoy_route_v3.VirtualHost) ([]byte, error) {
 // assembleTable makes a route table of translated hosts. It only copies: the
 // encoding of a message is the concatenation of the encodings of its fields, and
 // the virtual hosts go where a deterministic encoder puts them.
-func assembleTable(id model.TableID, gateway model.GatewayID, hosts []*fragment) Output {
-	name := string(id)
+func assembleTable(t model.RouteTable, hosts []*fragment) Output {
+	name := string(t.ID)
 	if err := checkName("id", name); err != nil {
 		return failed(xdsserve.Routes, name, nil, err)
 	}
 	out := Output{}
-	hosts = uniqueHosts(name, hosts, &out)
-	body, err := joinHosts(name, hosts)
+	hosts = servable(hosts, &out)
+	body, err := joinHosts(name, hosts, tableSettings())
 	if err != nil {
 		out.Failures = append(out.Failures, failure(xdsserve.Routes, name, nil, err))
 		return out
 	}
 	uses, from := gather(hosts)
-	out.Resource = seal(xdsserve.Routes, string(gateway), name, body, uses, from)
+	out.Resource = seal(xdsserve.Routes, string(t.Gateway), name, body, uses, from)
 	return out
 }
 
@@ -59,12 +55,13 @@ func gather(hosts []*fragment) ([]xdsserve.Name, []string) {
 	return sortedUses(uses), sortedUnique(from)
 }
 
-func joinHosts(name string, hosts []*fragment) ([]byte, error) {
+// joinHosts encodes a table with hosts in their order.
+func joinHosts(name string, hosts []*fragment, settings *envoy_route_v3.RouteConfiguration) ([]byte, error) {
 	head, err := marshal(&envoy_route_v3.RouteConfiguration{Name: name})
 	if err != nil {
 		return nil, err
 	}
-	tail, err := marshal(tableSettings())
+	tail, err := marshal(settings)
 	if err != nil {
 		return nil, err
 	}
@@ -89,44 +86,14 @@ func tableSettings() *envoy_route_v3.RouteConfiguration {
 	}
 }
 
-// uniqueHosts sorts hosts by domain and leaves out those without a body and
-// those whose domain is taken: Envoy refuses a table that has one twice.
-func uniqueHosts(table string, hosts []*fragment, out *Output) []*fragment {
-	hosts = slices.Clone(hosts)
-	slices.SortStableFunc(hosts, func(a, b *fragment) int { return strings.Compare(a.domain, b.domain) })
-	kept := hosts[:0]
+// servable takes the failures of hosts, and leaves out those that could not be made.
+func servable(hosts []*fragment, out *Output) []*fragment {
+	kept := make([]*fragment, 0, len(hosts))
 	for _, h := range hosts {
 		out.Failures = append(out.Failures, h.failures...)
-		if len(h.body) == 0 {
-			continue
+		if len(h.body) > 0 {
+			kept = append(kept, h)
 		}
-		if len(kept) > 0 && kept[len(kept)-1].domain == h.domain {
-			out.Failures = append(out.Failures, duplicateHost(table, h))
-			continue
-		}
-		kept = append(kept, h)
 	}
 	return kept
-}
-
-func duplicateHost(table string, h *fragment) Failure {
-	f := Failure{
-		Type: xdsserve.Routes, Name: table, Field: "hosts.domain",
-		Message: fmt.Sprintf("%q: the table has this host twice; the first is served", h.domain),
-	}
-	for _, o := range h.origins {
-		if ref, ok := ParseOrigin(o); ok {
-			f.Origins = append(f.Origins, ref)
-		}
-	}
-	return f
-}
-
-// translateTable makes a route table in one go.
-func translateTable(t model.RouteTable) Output {
-	hosts := make([]*fragment, len(t.Hosts))
-	for i, h := range t.Hosts {
-		hosts[i] = translateHost(h)
-	}
-	return assembleTable(t.ID, t.Gateway, hosts)
 }

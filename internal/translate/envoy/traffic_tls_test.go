@@ -57,15 +57,15 @@ func secure(a authority, chains map[string]string, at map[string]netip.AddrPort)
 	w := plain(nil, at)
 	port := model.Listener{Gateway: edge, Port: 8443, Protocol: model.HTTPS}
 	for host, name := range chains {
-		id := model.CertificateID("shop/" + name)
+		certificate := model.CertificateID("shop/" + name)
 		san := host
 		if san == "" {
 			san = "default.example"
 		}
 		pair := a.leaf(san)
-		w.Certificates = append(w.Certificates, model.Certificate{ID: id, Gateway: edge, Chain: pair.Cert, Key: pair.Key})
-		table := model.TableID("shop/edge/8443/" + name)
-		port.Chains = append(port.Chains, model.Chain{Name: name, Hostname: host, Certificates: []model.CertificateID{id}, Table: table})
+		w.Certificates = append(w.Certificates, model.Certificate{ID: certificate, Gateway: edge, Chain: pair.Cert, Key: pair.Key})
+		id := model.TableID("shop/edge/8443/" + name)
+		port.Chains = append(port.Chains, model.Chain{Name: name, Hostname: host, Certificates: []model.CertificateID{certificate}, Table: id})
 		domain := host
 		if domain == "" {
 			domain = "*"
@@ -76,7 +76,7 @@ func secure(a authority, chains map[string]string, at map[string]netip.AddrPort)
 				hosts = append(hosts, model.VirtualHost{Domain: other, Misdirected: true})
 			}
 		}
-		w.Tables = append(w.Tables, model.RouteTable{ID: table, Gateway: edge, Hosts: hosts})
+		w.Tables = append(w.Tables, table{model.RouteTable{ID: id, Gateway: edge}, hosts})
 	}
 	w.Listeners[tlsPort] = port
 	return w

@@ -14,10 +14,16 @@ import (
 type world struct {
 	Gateways     []model.Gateway
 	Listeners    map[string]model.Listener
-	Tables       []model.RouteTable
+	Tables       []table
 	Clusters     []model.Cluster
 	Endpoints    []model.Endpoints
 	Certificates []model.Certificate
+}
+
+// table is a route table with its hosts.
+type table struct {
+	model.RouteTable
+	Hosts []model.VirtualHost
 }
 
 // The collections of a view that holds a world.
@@ -25,6 +31,7 @@ const (
 	inGateways     = "gateways"
 	inListeners    = "listeners"
 	inTables       = "tables"
+	inHosts        = "hosts"
 	inClusters     = "clusters"
 	inEndpoints    = "endpoints"
 	inCertificates = "certificates"
@@ -37,6 +44,7 @@ func graph(o Options) (*derive.Graph, Outputs) {
 		Gateways:     derive.Input[model.Gateway](g, inGateways),
 		Listeners:    derive.Input[model.Listener](g, inListeners),
 		Tables:       derive.Input[model.RouteTable](g, inTables),
+		Hosts:        derive.Input[model.VirtualHost](g, inHosts),
 		Clusters:     derive.Input[model.Cluster](g, inClusters),
 		Endpoints:    derive.Input[model.Endpoints](g, inEndpoints),
 		Certificates: derive.Input[model.Certificate](g, inCertificates),
@@ -57,7 +65,11 @@ func (w world) edits() []store.Edit {
 		put(inListeners, key, v)
 	}
 	for _, v := range w.Tables {
-		put(inTables, string(v.ID), v)
+		put(inTables, string(v.ID), v.RouteTable)
+		for _, h := range v.Hosts {
+			h.Table, h.Gateway = v.ID, v.Gateway
+			put(inHosts, hostKey(h), h)
+		}
 	}
 	for _, v := range w.Clusters {
 		put(inClusters, string(v.Gateway)+"|"+string(v.ID), v)
@@ -70,6 +82,8 @@ func (w world) edits() []store.Edit {
 	}
 	return out
 }
+
+func hostKey(h model.VirtualHost) string { return string(h.Table) + "|" + h.Domain }
 
 // translated is all that a world became, in order of type and key.
 type translated struct {
@@ -90,7 +104,7 @@ func translateWith(t testing.TB, w world, o Options) translated {
 		t.Fatalf("%s of %s panicked: %v\n%s", f.Node, f.Key, f.Panic, f.Stack)
 	}
 	var out translated
-	for _, c := range []derive.Collection[Output]{outputs.Certificates, outputs.Clusters, outputs.Endpoints, outputs.Listeners, outputs.Tables} {
+	for _, c := range []derive.Collection[Output]{outputs.Certificates, outputs.Clusters, outputs.Endpoints, outputs.Listeners, outputs.Tables, outputs.Rests, outputs.Hosts} {
 		for _, o := range derive.Items(result.State, c) {
 			if o.Resource != nil {
 				out.resources = append(out.resources, *o.Resource)
@@ -117,7 +131,7 @@ func plain(hosts []model.VirtualHost, backends map[string]netip.AddrPort) world 
 	w := world{
 		Gateways:  []model.Gateway{{ID: edge}},
 		Listeners: map[string]model.Listener{httpPort: {Gateway: edge, Port: 8080, Protocol: model.HTTP, Table: plainHTTP}},
-		Tables:    []model.RouteTable{{ID: plainHTTP, Gateway: edge, Hosts: hosts}},
+		Tables:    []table{{model.RouteTable{ID: plainHTTP, Gateway: edge}, hosts}},
 	}
 	for name, at := range backends {
 		w.addBackend(name, model.UpstreamHTTP1, at)
