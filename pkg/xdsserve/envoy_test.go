@@ -69,7 +69,7 @@ func startEnvoy(r *rig, id string) *envoy {
 	must(t, os.WriteFile(config, fmt.Appendf(nil, r.bootstrap, id, admin, r.socket), 0o600))
 	e := &envoy{t: t, log: filepath.Join(r.dir, id+".log"), done: make(chan struct{}), admin: pipeClient(admin)}
 	e.cmd = exec.Command(envoyBinary(t), "-c", config, "--disable-hot-restart", "--concurrency", "1",
-		"--drain-time-s", "10", "-l", "warning", "--log-path", e.log)
+		"--drain-time-s", r.drain, "--drain-strategy", "immediate", "-l", "warning", "--log-path", e.log)
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(t, e.cmd.Start())
 	go func() {

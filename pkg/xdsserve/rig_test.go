@@ -33,8 +33,8 @@ type rig struct {
 	socket string
 	log    *eventLog
 	stop   func()
-	// bootstrap is what its Envoys start with.
-	bootstrap string
+	// bootstrap is what its Envoys start with, and drain their drain time in seconds.
+	bootstrap, drain string
 }
 
 func newRig(t testing.TB, o xdsserve.Options) *rig {
@@ -43,7 +43,7 @@ func newRig(t testing.TB, o xdsserve.Options) *rig {
 	dir, err := os.MkdirTemp("", "xds")
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	r := &rig{t: t, dir: dir, socket: filepath.Join(dir, "s"), log: newEventLog(t), bootstrap: bootstrap}
+	r := &rig{t: t, dir: dir, socket: filepath.Join(dir, "s"), log: newEventLog(t), bootstrap: bootstrap, drain: "10"}
 	r.start(o)
 	t.Cleanup(func() { r.stop() })
 	return r
