@@ -113,10 +113,11 @@ func (s *Source) batch(now time.Time, initial bool) snapshot.Batch {
 }
 
 // fileCount is how many files are read, without those that are going.
-func (s *Source) fileCount() (n int) {
-	for path := range s.seen {
-		if !s.index.going[path] {
-			n++
+func (s *Source) fileCount() int {
+	n := len(s.seen)
+	for path, going := range s.index.going { // few, or none
+		if _, seen := s.seen[path]; seen && going {
+			n--
 		}
 	}
 	return n
