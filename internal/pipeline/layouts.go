@@ -77,5 +77,5 @@ func (l *layouts) set(id model.TableID, layout model.Layout) store.Edit {
 }
 
 func layoutEdit(id model.TableID, value any) store.Edit {
-	return store.Edit{Key: store.Key{Collection: model.LayoutCollection, Name: string(id)}, Value: value}
+	return store.Edit{Collection: model.LayoutCollection, Name: string(id), Value: value}
 }

@@ -84,7 +84,7 @@ const editsPerRun = 100
 // BenchmarkRouteEdit measures one route edited among N: from the rename of its
 // file to the first answer with the new mark.
 func BenchmarkRouteEdit(b *testing.B) {
-	for _, n := range []int{30, 300, 3000, 10000} {
+	for _, n := range sizes {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
 			s, instance := start(b, n)
 			edit := func(k int) (time.Duration, error) {
