@@ -74,6 +74,9 @@ func (s *session) meet(k kind, req *discovery_v3.DeltaDiscoveryRequest) {
 	if names := req.GetResourceNamesSubscribe(); len(names) == 0 || slices.Contains(names, everything) {
 		s.widen(k)
 		s.greet[k] = s.wildcard[k] && len(kept) == 0
+		if k == scopes && s.resumed {
+			s.greet[k] = false // it connects again, and was greeted then: most have no scopes
+		}
 	}
 	if k == endpoints {
 		s.queuePushed()
