@@ -18,20 +18,34 @@ func TestClientsOfAListener(t *testing.T) {
 		listener       string
 		gateway        string
 	}{
-		{"verified", "default: {validation: {caCertificateRefs: [" + ref("ca") + "]}}", &model.ClientCheck{CA: []byte(certificate)},
-			"Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=True ResolvedRefs", "Accepted=True Accepted"},
-		{"by port", "default: {validation: {caCertificateRefs: [" + ref("absent") + "]}}, perPort: [{port: 443, tls: {validation: {caCertificateRefs: [" + ref("ca") + "]}}}]", &model.ClientCheck{CA: []byte(certificate)},
-			"Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=True ResolvedRefs", "Accepted=True Accepted"},
-		{"optional", "default: {validation: {mode: AllowInsecureFallback, caCertificateRefs: [" + ref("ca") + "]}}", &model.ClientCheck{CA: []byte(certificate), Optional: true},
-			"Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=True ResolvedRefs", "Accepted=True Accepted, InsecureFrontendValidationMode=True ConfigurationChanged"},
-		{"one of two", "default: {validation: {caCertificateRefs: [" + ref("absent") + ", " + ref("ca") + "]}}", &model.ClientCheck{CA: []byte(certificate)},
-			"Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=False InvalidCACertificateRef", "Accepted=True Accepted"},
-		{"none", "default: {validation: {caCertificateRefs: [" + ref("absent") + "]}}", nil,
-			"Accepted=False NoValidCACertificate, Conflicted=False NoConflicts, ResolvedRefs=False InvalidCACertificateRef, Programmed=False Invalid", "Accepted=False ListenersNotValid, Programmed=False Invalid"},
-		{"another kind", "default: {validation: {caCertificateRefs: [{group: example.net, kind: Thing, name: x}]}}", nil,
-			"Accepted=False NoValidCACertificate, Conflicted=False NoConflicts, ResolvedRefs=False InvalidCACertificateKind, Programmed=False Invalid", "Accepted=False ListenersNotValid, Programmed=False Invalid"},
-		{"another namespace", "default: {validation: {caCertificateRefs: [{group: '', kind: ConfigMap, name: ca, namespace: other}]}}", nil,
-			"Accepted=False NoValidCACertificate, Conflicted=False NoConflicts, ResolvedRefs=False RefNotPermitted, Programmed=False Invalid", "Accepted=False ListenersNotValid, Programmed=False Invalid"},
+		{
+			"verified", "default: {validation: {caCertificateRefs: [" + ref("ca") + "]}}", &model.ClientCheck{CA: []byte(certificate)},
+			"Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=True ResolvedRefs", "Accepted=True Accepted",
+		},
+		{
+			"by port", "default: {validation: {caCertificateRefs: [" + ref("absent") + "]}}, perPort: [{port: 443, tls: {validation: {caCertificateRefs: [" + ref("ca") + "]}}}]", &model.ClientCheck{CA: []byte(certificate)},
+			"Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=True ResolvedRefs", "Accepted=True Accepted",
+		},
+		{
+			"optional", "default: {validation: {mode: AllowInsecureFallback, caCertificateRefs: [" + ref("ca") + "]}}", &model.ClientCheck{CA: []byte(certificate), Optional: true},
+			"Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=True ResolvedRefs", "Accepted=True Accepted, InsecureFrontendValidationMode=True ConfigurationChanged",
+		},
+		{
+			"one of two", "default: {validation: {caCertificateRefs: [" + ref("absent") + ", " + ref("ca") + "]}}", &model.ClientCheck{CA: []byte(certificate)},
+			"Accepted=True Accepted, Conflicted=False NoConflicts, ResolvedRefs=False InvalidCACertificateRef", "Accepted=True Accepted",
+		},
+		{
+			"none", "default: {validation: {caCertificateRefs: [" + ref("absent") + "]}}", nil,
+			"Accepted=False NoValidCACertificate, Conflicted=False NoConflicts, ResolvedRefs=False InvalidCACertificateRef, Programmed=False Invalid", "Accepted=False ListenersNotValid, Programmed=False Invalid",
+		},
+		{
+			"another kind", "default: {validation: {caCertificateRefs: [{group: example.net, kind: Thing, name: x}]}}", nil,
+			"Accepted=False NoValidCACertificate, Conflicted=False NoConflicts, ResolvedRefs=False InvalidCACertificateKind, Programmed=False Invalid", "Accepted=False ListenersNotValid, Programmed=False Invalid",
+		},
+		{
+			"another namespace", "default: {validation: {caCertificateRefs: [{group: '', kind: ConfigMap, name: ca, namespace: other}]}}", nil,
+			"Accepted=False NoValidCACertificate, Conflicted=False NoConflicts, ResolvedRefs=False RefNotPermitted, Programmed=False Invalid", "Accepted=False ListenersNotValid, Programmed=False Invalid",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := with(t, classYAML, secret, ca, gatewayYAML(https)+"  tls: {frontend: {"+c.frontend+"}}\n")

@@ -73,7 +73,7 @@ func (t trust) failure() *problem { return first(t.Invalid, t.Unresolved) }
 // authorities reads the certificates of authorities that a reference names.
 func (b *build) authorities(c *derive.Ctx, field string, to *target) ([]byte, *problem) {
 	var text string
-	presence := derive.Absent
+	var presence derive.Presence
 	switch {
 	case to.is("", kindConfigMap):
 		object, found := derive.Body(c, b.in.configMaps, to.name())

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcm_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/proto"
 
@@ -51,21 +51,21 @@ func scopedEnvoy(t *testing.T, published ...xdsserve.Resource) *rig {
 // scope answers for one part of the set x; without clusters with 404.
 func scope(t *testing.T, part string, status uint32, clusters ...string) xdsserve.Resource {
 	t.Helper()
-	vh := &route_v3.VirtualHost{Name: "all", Domains: []string{"*"}}
+	vh := &envoy_route_v3.VirtualHost{Name: "all", Domains: []string{"*"}}
 	for _, c := range clusters {
 		vh.Routes = append(vh.Routes, prefixRoute("/", c))
 	}
 	if status > 0 {
-		vh.Routes = append(vh.Routes, &route_v3.Route{
-			Match:  &route_v3.RouteMatch{PathSpecifier: &route_v3.RouteMatch_Prefix{Prefix: "/"}},
-			Action: &route_v3.Route_DirectResponse{DirectResponse: &route_v3.DirectResponseAction{Status: status}},
+		vh.Routes = append(vh.Routes, &envoy_route_v3.Route{
+			Match:  &envoy_route_v3.RouteMatch{PathSpecifier: &envoy_route_v3.RouteMatch_Prefix{Prefix: "/"}},
+			Action: &envoy_route_v3.Route_DirectResponse{DirectResponse: &envoy_route_v3.DirectResponseAction{Status: status}},
 		})
 	}
-	key := &route_v3.ScopedRouteConfiguration_Key{Fragments: []*route_v3.ScopedRouteConfiguration_Key_Fragment{{
-		Type: &route_v3.ScopedRouteConfiguration_Key_Fragment_StringKey{StringKey: part},
+	key := &envoy_route_v3.ScopedRouteConfiguration_Key{Fragments: []*envoy_route_v3.ScopedRouteConfiguration_Key_Fragment{{
+		Type: &envoy_route_v3.ScopedRouteConfiguration_Key_Fragment_StringKey{StringKey: part},
 	}}}
-	table := &route_v3.RouteConfiguration{Name: part, VirtualHosts: []*route_v3.VirtualHost{vh}}
-	return resource(t, xdsserve.Scopes, "x/"+part, &route_v3.ScopedRouteConfiguration{Name: "x/" + part, Key: key, RouteConfiguration: table},
+	table := &envoy_route_v3.RouteConfiguration{Name: part, VirtualHosts: []*envoy_route_v3.VirtualHost{vh}}
+	return resource(t, xdsserve.Scopes, "x/"+part, &envoy_route_v3.ScopedRouteConfiguration{Name: "x/" + part, Key: key, RouteConfiguration: table},
 		names(xdsserve.Cluster, clusters...)...)
 }
 
@@ -86,7 +86,7 @@ func scopedListener(t *testing.T, name string, port int) xdsserve.Resource {
 		ConfigSpecifier: &hcm_v3.ScopedRoutes_ScopedRds{ScopedRds: &hcm_v3.ScopedRds{ScopedRdsConfigSource: ads()}},
 	}}
 	l := listenerMessage(t, name, port, "", "s")
-	l.FilterChains[0].Filters[0].ConfigType = &listener_v3.Filter_TypedConfig{TypedConfig: anyOf(t, manager)}
+	l.FilterChains[0].Filters[0].ConfigType = &envoy_listener_v3.Filter_TypedConfig{TypedConfig: anyOf(t, manager)}
 	return resource(t, xdsserve.Listener, name, l, names(xdsserve.Scopes, "x/")...)
 }
 
@@ -150,9 +150,9 @@ func TestOneBadScope(t *testing.T) {
 	a, port := backend(t, "a"), freePort(t)
 	r := scopedEnvoy(t, append(cluster(t, "a", a), rest(t), scopedListener(t, "l", port))...)
 	bad := scope(t, "bad", 0, "a")
-	message := new(route_v3.ScopedRouteConfiguration)
+	message := new(envoy_route_v3.ScopedRouteConfiguration)
 	must(t, proto.Unmarshal(bad.Body, message))
-	message.RouteConfiguration.VirtualHosts[0].RequestHeadersToAdd = []*core_v3.HeaderValueOption{{Header: &core_v3.HeaderValue{Key: "x", Value: "%NOPE%"}}}
+	message.RouteConfiguration.VirtualHosts[0].RequestHeadersToAdd = []*envoy_core_v3.HeaderValueOption{{Header: &envoy_core_v3.HeaderValue{Key: "x", Value: "%NOPE%"}}}
 	bad = resource(t, xdsserve.Scopes, "x/bad", message, names(xdsserve.Cluster, "a")...)
 	change := []xdsserve.Resource{bad, scope(t, "127.0.0.1", 0, "a")}
 	for i := range 20 {

@@ -124,8 +124,8 @@ func parseListeners(body []byte) (map[string]string, error) {
 	active := make(map[string]string, len(answer.Statuses))
 	for _, l := range answer.Statuses {
 		ip, err := netip.ParseAddr(l.Address.Socket.Address)
-		if err != nil {
-			continue // a listener on a pipe, or internal
+		if err != nil || l.Name == subscriberName {
+			continue // a listener on a pipe, or one that takes no connections
 		}
 		active[l.Name] = netip.AddrPortFrom(ip, l.Address.Socket.Port).String()
 	}

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
+const subscriberName = "gatehouse_scopes"
+
 // subscriber is a listener that takes no connections and only looks routes up by
 // scope. All listeners share one subscription to scopes. A listener that finds it
 // there does not wait for its scopes, and answers 404 until they come; with a
@@ -21,7 +23,7 @@ func subscriber() (*envoy_listener_v3.Listener, error) {
 		return nil, err
 	}
 	manager, err := anypb.New(&envoy_hcm_v3.HttpConnectionManager{
-		StatPrefix:     "gatehouse_scopes",
+		StatPrefix:     subscriberName,
 		RouteSpecifier: &envoy_hcm_v3.HttpConnectionManager_ScopedRoutes{ScopedRoutes: everyScope()},
 		HttpFilters: []*envoy_hcm_v3.HttpFilter{{
 			Name: "envoy.filters.http.router", ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: router},
@@ -31,12 +33,20 @@ func subscriber() (*envoy_listener_v3.Listener, error) {
 		return nil, err
 	}
 	return &envoy_listener_v3.Listener{
-		Name: "gatehouse_scopes", BindToPort: wrapperspb.Bool(false), Address: pipe("@gatehouse_scopes", 0),
+		Name: subscriberName, BindToPort: wrapperspb.Bool(false), Address: nowhere(),
 		FilterChains: []*envoy_listener_v3.FilterChain{{Filters: []*envoy_listener_v3.Filter{{
 			Name:       "envoy.filters.network.http_connection_manager",
 			ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: manager},
 		}}}},
 	}, nil
+}
+
+// nowhere is an address that is never bound. It is no pipe, because Envoy binds
+// those whatever a listener says.
+func nowhere() *envoy_core_v3.Address {
+	return &envoy_core_v3.Address{Address: &envoy_core_v3.Address_SocketAddress{SocketAddress: &envoy_core_v3.SocketAddress{
+		Address: "127.0.0.1", PortSpecifier: &envoy_core_v3.SocketAddress_PortValue{PortValue: 1},
+	}}}
 }
 
 func everyScope() *envoy_hcm_v3.ScopedRoutes {

@@ -9,8 +9,9 @@ import (
 )
 
 // httpFilters are those of every listener, in the order in which requests pass
-// them; answers pass them in reverse. All but the router are off until a route
-// has settings for them.
+// them; answers pass them in reverse. All but the router do nothing until a route
+// has settings for them. None is disabled meanwhile: a filter that is off when a
+// request arrives stays off, whatever route a later lookup finds for its host.
 func httpFilters() ([]*envoy_hcm_v3.HttpFilter, error) {
 	var out []*envoy_hcm_v3.HttpFilter
 	for _, f := range []struct {
@@ -25,10 +26,9 @@ func httpFilters() ([]*envoy_hcm_v3.HttpFilter, error) {
 			return nil, err
 		}
 		out = append(out, &envoy_hcm_v3.HttpFilter{
-			Name: f.name, ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: config}, Disabled: true,
+			Name: f.name, ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: config},
 		})
 	}
-	out[len(out)-1].Disabled = false
 	return out, nil
 }
 

@@ -34,7 +34,7 @@ func (b *listenerBuilder) http(id model.TableID) (*envoy_listener_v3.Filter, err
 	if err != nil {
 		return nil, err
 	}
-	uses := xdsserve.Name{}
+	var uses xdsserve.Name
 	if table := b.table(id); table.Scoped {
 		uses, err = byHost(manager, table)
 	} else {

@@ -34,8 +34,13 @@ type made struct {
 
 func collections(o Outputs) []made {
 	return []made{
-		{inListeners, o.Listeners, false}, {inClusters, o.Clusters, false}, {inEndpoints, o.Endpoints, false}, {inCertificates, o.Certificates, false},
-		{inTables, o.Tables, true}, {inTables, o.Rests, true}, {inHosts, o.Hosts, true},
+		{inListeners, o.Listeners, false},
+		{inClusters, o.Clusters, false},
+		{inEndpoints, o.Endpoints, false},
+		{inCertificates, o.Certificates, false},
+		{inTables, o.Tables, true},
+		{inTables, o.Rests, true},
+		{inHosts, o.Hosts, true},
 	}
 }
 

@@ -76,12 +76,14 @@ func TestFiltersOfOneBackend(t *testing.T) {
 	mirror := startCounted(t, nil)
 	at := backends(t, "plain", "new")
 	at["mirror"] = mirror.at
-	rewritten := model.WeightedBackend{Cluster: backendID("new"), Weight: 3,
+	rewritten := model.WeightedBackend{
+		Cluster: backendID("new"), Weight: 3,
 		Rewrite: &model.Rewrite{Hostname: "new.example", Path: &model.PathEdit{Prefix: true, Value: "/v2"}},
 		Filters: model.Filters{
 			Request: model.HeaderEdit{Add: []model.Header{{Name: "x-mark", Value: "share"}}},
 			Mirrors: []model.Mirror{{Cluster: backendID("mirror"), Millionths: million}},
-		}}
+		},
+	}
 	redirected := model.WeightedBackend{Cluster: backendID("plain"), Weight: 2, Redirect: &model.Redirect{Hostname: "else.example", Status: 302}}
 	route := model.Route{Name: "shop/split", Match: prefix("/v1"), Forward: split(
 		model.WeightedBackend{Cluster: backendID("plain"), Weight: 4}, rewritten, redirected, model.WeightedBackend{Weight: 1},

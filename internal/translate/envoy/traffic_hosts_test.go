@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func hostWorld(scoped bool, domains ...string) world {
 // answers as one that is looked up as a whole.
 func TestHostForms(t *testing.T) {
 	domains := []string{"a.example", "deep.a.example", "*.a.example", "*.example", "xn--bcher-kva.example", "under_score.example", "example"}
-	forms := append(hostForms, "b.a.example", "B.A.example:80", "x.b.a.example", "wrong.example", "WRONG.example.", "x.wrong.example", "X.Wrong.Example:80")
+	forms := slices.Concat(hostForms, []string{"b.a.example", "B.A.example:80", "x.b.a.example", "wrong.example", "WRONG.example.", "x.wrong.example", "X.Wrong.Example:80"})
 	for name, more := range map[string][]string{"with a catch-all": {"*"}, "without": nil} {
 		t.Run(name, func(t *testing.T) {
 			whole := serve(t, hostWorld(false, append(domains, more...)...)).envoy.Address(httpPort)
