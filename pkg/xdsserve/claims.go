@@ -59,6 +59,9 @@ func (s *session) setRefused(r *record, f *refusal) {
 		delete(s.refused, r)
 		s.claim(r, r.want)
 	}
+	if len(r.doubt) > 0 {
+		s.reopenUsed(r)
+	}
 }
 
 // claim counts a reference of a record to an item; while there is one, the item's
@@ -79,8 +82,8 @@ func (s *session) claim(r *record, it *item) {
 		used.users++
 		if used.users == 1 {
 			used.due = time.Time{}
-			s.reopen(used)
 		}
+		s.reopen(used)
 	}
 }
 
@@ -113,8 +116,9 @@ func (s *session) unclaim(r *record, it *item) {
 }
 
 func (s *session) unuse(r *record) {
-	if r.users--; r.users == 0 {
-		s.reopen(r)
+	r.users--
+	s.reopen(r)
+	if r.users == 0 {
 		s.leave(r)
 		s.tidy(r)
 	}

@@ -129,6 +129,9 @@ func (s *session) blank() bool {
 	if !s.asked[listeners] || s.rootsUnasked() {
 		return true
 	}
+	if !s.asked[tables] && s.listenersUnsure() {
+		return true // it may have tables, though none is awaited
+	}
 	return slices.ContainsFunc(s.open, func(r *record) bool {
 		return r.held == nil && (r.kind == listeners || r.kind == scopes || r.kind == tables)
 	})

@@ -57,8 +57,12 @@ func (s *session) recall(k kind) {
 	}
 }
 
-// question makes a resource go out again though the proxy says to have it.
+// question makes a resource go out again though the proxy says to have it. What
+// it has not asked for by now it has dropped; only endpoints go unasked.
 func (s *session) question(r *record) {
+	if !s.covered(r) && r.kind != endpoints {
+		return
+	}
 	for _, it := range s.memory.known[r.key] {
 		s.doubt(r, it)
 	}

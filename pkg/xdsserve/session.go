@@ -146,7 +146,7 @@ func (s *session) visible(r *record) *item {
 // as it has what uses it.
 func (s *session) interested(r *record) bool {
 	asks := !r.kind.wild() || r.kind == scopes && !s.asked[scopes]
-	return s.covered(r) || asks && r.users > 0 && !r.declined
+	return s.covered(r) || asks && !r.declined && r.users > s.presumed(r)
 }
 
 // covered reports whether the proxy has asked for a resource.
