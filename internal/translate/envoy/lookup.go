@@ -50,9 +50,6 @@ func byHost(m *envoy_hcm_v3.HttpConnectionManager, t model.RouteTable) (xdsserve
 	}
 	m.RouteSpecifier = &envoy_hcm_v3.HttpConnectionManager_ScopedRoutes{ScopedRoutes: scopedRoutes()}
 	m.EarlyHeaderMutationExtensions = []*envoy_core_v3.TypedExtensionConfig{early}
-	for _, f := range m.HttpFilters {
-		f.Disabled = false // see missedFilter
-	}
 	m.HttpFilters = append([]*envoy_hcm_v3.HttpFilter{missed}, m.HttpFilters...)
 	return xdsserve.Name{Type: xdsserve.Scopes, Name: rest}, nil
 }
