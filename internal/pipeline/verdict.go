@@ -60,13 +60,10 @@ func (j join) verdict(now time.Time) verdict.Verdict {
 func (j join) object() verdict.Object {
 	kind, _ := snapshot.KindOf(j.key.Collection)
 	namespace, name := snapshot.SplitName(j.key.Name)
-	o := verdict.Object{Group: kind.Group, Kind: j.key.Collection, Namespace: namespace, Name: name}
-	if value, ok := j.at.observed.Get(j.key); ok {
-		if object, ok := value.(snapshot.Object); ok {
-			o.Generation = object.GetGeneration()
-		}
+	return verdict.Object{
+		Group: kind.Group, Kind: j.key.Collection, Namespace: namespace, Name: name,
+		Generation: j.reporter.generation(j.at, j.key),
 	}
-	return o
 }
 
 // state is the whole story in one word; the worst part decides.
