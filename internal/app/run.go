@@ -51,6 +51,7 @@ type instance struct {
 	target          *xds.Target
 	loop            *pipeline.Loop
 	proxies         *host.Supervisor
+	tables          *tableFile
 	adminListener   net.Listener
 	metricsListener net.Listener
 }
@@ -72,6 +73,8 @@ func Run(ctx context.Context, c config.Run, io IO) error {
 		runner.Component{Name: "addresses", Start: i.listen},
 		// claims the state directory, which holds the socket of the next
 		runner.Component{Name: "proxies", Start: i.startProxies, Stop: i.stopProxies},
+		// before the loop, which recalls and keeps by it; written to once the state directory is claimed
+		runner.Component{Name: "route tables", Run: i.tables.run},
 		// before the loop, which tells which proxies there should be: none starts sooner
 		runner.Component{Name: "xds", Start: i.target.Start, Run: i.target.Run, Stop: i.target.Stop},
 		// before the source, which feeds it
@@ -106,8 +109,9 @@ func (i *instance) build() {
 	c := i.config
 	graph := newGraph(c.ControllerName, c.Features, c.BindAddress)
 	i.target = xds.New(i.socket(), xdsserve.Options{Drain: host.DrainTime})
+	i.tables = newTableFile(c.StateDir, i.io.Log)
 	i.loop = pipeline.New(pipeline.Options{
-		Graph: graph, Target: i.target, Live: i.io.Live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
+		Graph: graph, Target: i.target, Memory: i.tables, Live: i.io.Live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
 		Controller:  gateway_v1.GatewayController(c.ControllerName),
 		Identity:    pipeline.Identity{Version: version.Number, Envoy: i.version, Since: i.since},
 		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Drain: host.DrainTime, Now: time.Now,

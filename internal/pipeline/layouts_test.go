@@ -16,7 +16,7 @@ import (
 func TestLayouts(t *testing.T) {
 	g := derive.New()
 	tables := derive.Input[model.RouteTable](g, "tables")
-	l := layouts{Drain: time.Minute, Hold: time.Hour, since: map[model.TableID]time.Time{}, known: map[model.TableID]model.Layout{}}
+	l := newLayouts(time.Minute, time.Hour)
 	start := time.Unix(1000, 0)
 	var state derive.State
 	var view store.View
@@ -52,4 +52,39 @@ func TestLayouts(t *testing.T) {
 		t.Errorf("something is due at %v", at)
 	}
 	expect("it is gone", decide(nil, 2*time.Hour), nil)
+}
+
+// TestLayoutsAreRecalled: the next process keeps the ways of tables that are still
+// there, for as long as this one would have, and forgets the others.
+func TestLayoutsAreRecalled(t *testing.T) {
+	g := derive.New()
+	tables := derive.Input[model.RouteTable](g, "tables")
+	start := time.Unix(10_000, 0)
+	l := newLayouts(time.Minute, time.Hour)
+	edits := l.recall(map[model.TableID]Way{
+		"old": {Scoped: true, Since: start.Add(-2 * time.Hour)}, "held": {Since: start.Add(-30 * time.Minute)},
+		"leaving": {Scoped: true, Since: start.Add(time.Hour)}, "gone": {Scoped: true},
+	}, start)
+	got := map[string]any{}
+	for _, e := range edits {
+		got[e.Name] = e.Value
+	}
+	want := map[string]any{
+		"old": model.Layout{Scoped: true}, "held": model.Layout{Held: true},
+		"leaving": model.Layout{Scoped: true, Leaving: true, Held: true}, "gone": model.Layout{Scoped: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("recalled (-want +got):\n%s", diff)
+	}
+
+	view := store.View{}.Apply(
+		store.Edit{Collection: "tables", Name: "old", Value: model.RouteTable{ID: "old", Scoped: true}},
+		store.Edit{Collection: "tables", Name: "held", Value: model.RouteTable{ID: "held"}},
+		store.Edit{Collection: "tables", Name: "leaving", Value: model.RouteTable{ID: "leaving", Scoped: true, Both: true}},
+	)
+	l.follow(g.Eval(derive.State{}, view).Delta, tables, start)
+	kept := map[model.TableID]Way{"old": {Scoped: true}, "held": {Since: start.Add(-30 * time.Minute)}, "leaving": {Scoped: true, Since: start}}
+	if diff := cmp.Diff(kept, l.ways()); diff != "" {
+		t.Errorf("kept for the next process (-want +got):\n%s", diff)
+	}
 }

@@ -44,9 +44,11 @@ type Target interface {
 
 // Options are the parts that a loop joins.
 type Options struct {
-	Graph      *Graph
-	Target     Target
-	Proxies    Infrastructure
+	Graph   *Graph
+	Target  Target
+	Proxies Infrastructure
+	// Memory is optional.
+	Memory     Memory
 	Live       observe.Live
 	Metrics    *observe.Metrics
 	Pulse      *observe.Pulse
@@ -101,10 +103,10 @@ func New(o Options) *Loop {
 		window:   coalesce.New(o.Quiet, o.MaxDelay),
 		rejected: map[store.Key]acceptance.Rejection{}, pending: map[store.Key]time.Time{},
 		probing: map[model.GatewayID]*probe{}, slow: map[model.GatewayID]time.Time{}, kept: map[string]scoped{},
-		layouts: layouts{
-			Drain: o.Drain, Hold: max(holdLayout, o.Drain),
-			since: map[model.TableID]time.Time{}, known: map[model.TableID]model.Layout{},
-		},
+		layouts: newLayouts(o.Drain, holdLayout),
+	}
+	if l.Memory == nil {
+		l.Memory = forgetful{}
 	}
 	if l.Reach == nil {
 		l.Reach = reach
@@ -152,6 +154,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer l.tasks.Wait()
 	timer := time.NewTimer(heartbeat)
 	defer timer.Stop()
+	l.observed = l.observed.Apply(l.layouts.recall(l.Memory.Recall(), l.Now())...)
 	for {
 		timer.Reset(l.untilDue())
 		select {
@@ -183,7 +186,7 @@ func (l *Loop) untilDue() time.Duration {
 	if at, ok := l.retries.next(); ok && at.Before(due) {
 		due = at
 	}
-	if at, ok := l.layouts.next(); ok && at.Before(due) {
+	if at, ok := l.layouts.next(); ok && l.started && at.Before(due) {
 		due = at
 	}
 	if at, ok := l.nextProbe(); ok && at.Before(due) {
@@ -200,7 +203,9 @@ func (l *Loop) untilDue() time.Duration {
 func (l *Loop) dueWork(ctx context.Context) {
 	now := l.Now()
 	l.Pulse.Beat(now)
-	l.remember(l.layouts.due(now), now)
+	if l.started {
+		l.remember(l.layouts.due(now), now)
+	}
 	if l.window.Take(now) {
 		l.round(ctx, now)
 	}
@@ -236,6 +241,7 @@ func (l *Loop) remember(edits []store.Edit, now time.Time) {
 	if len(edits) > 0 {
 		l.observed = l.observed.Apply(edits...)
 		l.window.AddWithin(now, 0)
+		l.Memory.Keep(l.layouts.ways())
 	}
 }
 

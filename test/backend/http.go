@@ -52,6 +52,7 @@ type HTTP struct {
 	done   sync.WaitGroup
 
 	delayed, asked atomic.Int64
+	sockets        sockets
 }
 
 // StartHTTP starts a backend on address, for example "127.0.0.1:0".
@@ -71,13 +72,18 @@ func StartHTTP(ctx context.Context, name, address string) (*HTTP, error) {
 // Close ends the backend at once, with open connections, and waits.
 func (b *HTTP) Close() error {
 	err := b.server.Close()
+	b.sockets.close()
 	b.done.Wait()
 	return err
 }
 
-// ServeHTTP answers with an Answer as JSON.
+// ServeHTTP answers with an Answer as JSON, or talks by WebSocket when asked to.
 func (b *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.asked.Add(1)
+	if isWebSocket(r) {
+		b.converse(w, r)
+		return
+	}
 	if !b.pause(r) {
 		return
 	}

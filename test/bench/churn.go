@@ -25,6 +25,7 @@ type churn struct {
 	roots     *x509.CertPool
 	tlsPort   uint16
 	leaf      tlsutil.Pair
+	caller    *backend.GRPC
 	flipped   bool // order of the ordered route's rules
 }
 
@@ -49,6 +50,9 @@ func newChurn(ctx context.Context, dir string, n int) (*churn, error) {
 	if c.tlsPort, err = rig.FreePort(ctx); err != nil {
 		return nil, err
 	}
+	if c.caller, err = backend.StartGRPC(ctx, "caller", "127.0.0.1:0"); err != nil {
+		return nil, err
+	}
 	for i := range n {
 		c.intents.set(host(i), intent{"red", "0"})
 	}
@@ -60,8 +64,14 @@ func newChurn(ctx context.Context, dir string, n int) (*churn, error) {
 		c.write("gateway.yaml", fmt.Sprintf(gatewayYAML, c.port)+fmt.Sprintf(httpsYAML, c.tlsPort)),
 		c.write("fixed.yaml", fmt.Sprintf(routeYAML, 900001, secureHost, "secure", "blue")+"---\n"+fmt.Sprintf(routeYAML, 900002, movedHost, "moved", "moved")),
 		c.write("moved.yaml", service("moved", c.red.Addr)),
+		c.write("talks.yaml", fmt.Sprintf(routeYAML, 900003, socketHost, "socket", "red")+"---\n"+fmt.Sprintf(callYAML, callHost)+service("caller", c.caller.Addr)),
 		c.reorder(), c.certificate(),
 	)
+}
+
+func (c *churn) close() {
+	_ = c.caller.Close()
+	c.shop.close()
 }
 
 // requests are what the load sends: every host in turn.
@@ -75,6 +85,7 @@ func (c *churn) requests(n int) []probeRequest {
 		probeRequest{rig.Request{Port: c.port, Host: orderedHost, Path: "/b"}, orderedHost + "/b"},
 		probeRequest{rig.Request{Port: c.port, Host: movedHost}, movedHost},
 		probeRequest{rig.Request{Port: c.tlsPort, Host: secureHost, Roots: c.roots}, secureHost},
+		probeRequest{rig.Request{Port: c.tlsPort, Host: secureHost, Roots: c.roots, HTTP2: true}, secureHost},
 	)
 }
 
@@ -173,6 +184,20 @@ type: kubernetes.io/tls
 data:
   tls.crt: %s
   tls.key: %s
+`
+
+const callYAML = `apiVersion: gateway.networking.k8s.io/v1
+kind: GRPCRoute
+metadata: {name: call, namespace: bench}
+spec:
+  parentRefs: [{name: edge}]
+  hostnames: [%s]
+  rules:
+  - filters:
+    - type: RequestHeaderModifier
+      requestHeaderModifier: {set: [{name: X-Mark, value: call}]}
+    backendRefs: [{name: caller, port: 80}]
+---
 `
 
 const orderedYAML = `apiVersion: gateway.networking.k8s.io/v1

@@ -43,9 +43,15 @@ func start(tb testing.TB, n int) (*shop, *rig.Instance) {
 // launch runs an instance over a shop and waits until it serves.
 func launch(tb testing.TB, s *shop) *rig.Instance {
 	tb.Helper()
+	return launchIn(tb, s, tb.TempDir())
+}
+
+// launchIn is launch with a state directory.
+func launchIn(tb testing.TB, s *shop, stateDir string) *rig.Instance {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 60*time.Second)
 	defer cancel()
-	instance, err := rig.Start(context.WithoutCancel(ctx), rig.Options{Binary: binary(tb), Config: []string{s.dir}, StateDir: tb.TempDir()})
+	instance, err := rig.Start(context.WithoutCancel(ctx), rig.Options{Binary: binary(tb), Config: []string{s.dir}, StateDir: stateDir})
 	if err != nil {
 		tb.Fatal(err)
 	}

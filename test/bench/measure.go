@@ -2,8 +2,11 @@ package bench
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -39,9 +42,9 @@ func quantile(sorted []time.Duration, q float64) float64 {
 	return float64(sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Microseconds()) / 1000
 }
 
-// counters reads the instance's metrics and sums each over its labels.
-func counters(ctx context.Context, i *rig.Instance) (map[string]float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+i.Metrics+"/metrics", nil)
+// fetch returns a page of the instance.
+func fetch(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +52,24 @@ func counters(ctx context.Context, i *rig.Instance) (map[string]float64, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
+	}
+	return body, nil
+}
+
+// counters reads the instance's metrics and sums each over its labels.
+func counters(ctx context.Context, i *rig.Instance) (map[string]float64, error) {
+	body, err := fetch(ctx, "http://"+i.Metrics+"/metrics")
+	if err != nil {
+		return nil, err
+	}
 	out := map[string]float64{}
-	lines := bufio.NewScanner(resp.Body)
+	lines := bufio.NewScanner(bytes.NewReader(body))
 	for lines.Scan() {
 		series, value, ok := strings.Cut(lines.Text(), " ")
 		if !ok || strings.HasPrefix(series, "#") {
