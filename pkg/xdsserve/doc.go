@@ -21,6 +21,8 @@
 // Reconnects. A proxy says which versions it has; equal ones are not sent again,
 // also by a Server that has just started. What an earlier stream left in doubt is
 // remembered, sent again, and withdrawn explicitly where it is no longer published.
+// A changed cluster waits for the proxy to ask for its endpoints, which have to
+// follow it.
 //
 // Limits. A proxy acknowledges clusters only when none is warming, so one that
 // never resolves delays what the ledger says of all clusters of its proxy, though

@@ -32,24 +32,39 @@ func (m memory) find(k key, version string) *item {
 	return nil
 }
 
-// recall uses the memory of the earlier stream for one kind. A proxy that has
-// kept nothing is a new process, which may take what the old one refused.
-func (s *session) recall(k kind) {
+// recall uses the memory of the earlier stream for a kind that the proxy asks for.
+// A proxy that has kept nothing is a new process, which may take what the old one
+// refused. It tells kind by kind, and may have kept nothing of the first ones: when
+// it turns out not to be new, those are recalled, too.
+func (s *session) recall(k kind, resumed bool) {
 	for u := range s.memory.unsure {
 		if u.kind == k && s.wildcard[k] {
 			s.haunt(u)
 		}
 	}
-	if !s.resumed {
-		return
+	switch {
+	case !s.resumed:
+	case resumed:
+		s.recallKept(k)
+	default:
+		for earlier := range numKinds {
+			if s.asked[earlier] {
+				s.recallKept(earlier)
+			}
+		}
 	}
+}
+
+// recallKept is recall for a proxy that is not new.
+func (s *session) recallKept(k kind) {
 	for u := range s.memory.unsure {
 		if r := s.records[k][u.name]; u.kind == k && r != nil {
 			s.question(r)
 		}
 	}
 	for u, old := range s.memory.refused {
-		if r := s.records[k][u.name]; u.kind == k && r != nil && r.want != nil && r.want.Version == old.version {
+		r := s.records[k][u.name]
+		if u.kind == k && r != nil && r.want != nil && r.want.Version == old.version && !r.settledOn(r.want) {
 			r.suspect = true
 			s.setRefused(r, &old)
 			s.reopen(r)

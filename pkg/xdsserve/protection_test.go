@@ -27,6 +27,35 @@ func TestDoubtProtectsWhatItUses(t *testing.T) {
 	d.sent("t1@4", "-c2")
 }
 
+// A proxy says kind by kind what it kept, and may have kept nothing of the first: all
+// of that was refused, though it may have applied part of it. What such a version
+// uses stays.
+func TestKeptByTheKindThatIsToldLater(t *testing.T) {
+	d := settled(t)
+	d.publish(thing("c2", "1"), thing("t2", "1", "c2"), thing("t3", "bad", "c1"), thing("l1", "2", "t2", "t3"))
+	d.ask(tables, []string{"t2", "t3"})
+	d.answer("t2", "something is bad")
+	d.answer("c2", "")
+	d.answer("l1", "")
+	d.connect(d.session.remember())
+	d.lines = nil
+	d.stage(thing("t2", "bad", "c1"))
+	d.ask(tables, []string{"t2", "t3"})
+	d.ask(listeners, nil, "l1@2")
+	d.ask(clusters, nil, "c1@1", "c2@1")
+	d.ask(endpoints, []string{"e1"}, "e1@1")
+	d.answer("t2", "something is bad, still")
+	d.answer("t2", "bad")
+	d.answer("t3", "bad")
+	d.withdraw("c2")
+	d.pass(time.Hour)
+	d.sent("t2@bad t3@bad", "t2@bad", "t3@bad")
+	d.publish(thing("t2", "3", "c1"))
+	d.answer("t2", "")
+	d.pass(time.Hour)
+	d.sent("t2@3", "-c2")
+}
+
 // On a new stream nothing leaves until the proxy has said which tables it kept.
 func TestNothingLeavesBeforeTheProxyHasSaidAll(t *testing.T) {
 	d := settled(t)
@@ -45,6 +74,25 @@ func TestNothingLeavesBeforeTheProxyHasSaidAll(t *testing.T) {
 	d.ackAll()
 	d.pass(time.Second)
 	d.sent("t1@2", "-c1")
+}
+
+// What a changed cluster drops has to follow at once, because a server that starts
+// meanwhile cannot know that it is owed.
+func TestChangedClusterAwaitsTheQuestionForItsEndpoints(t *testing.T) {
+	d := settled(t)
+	d.connect(memory{})
+	d.lines = nil
+	d.stage(thing("c1", "2", "e1"), thing("c2", "1", "e2"), thing("e2", "1"))
+	d.ask(clusters, nil, "c1@1")
+	d.sent("c2@1")
+	d.ask(endpoints, []string{"e1"}, "e1@1")
+	d.sent("c1@2", "e1@1 e2@1")
+
+	d.connect(memory{})
+	d.publish(thing("c1", "3", "e1"))
+	d.ask(clusters, nil, "c1@2", "c2@1")
+	d.pass(2 * time.Second)
+	d.sent("c1@3") // it seems to have had no endpoints
 }
 
 // A proxy that never says it is not waited for longer than the introduction.

@@ -24,7 +24,7 @@ func (s *session) receive(req *discovery_v3.DeltaDiscoveryRequest) error {
 	for _, name := range req.GetResourceNamesUnsubscribe() {
 		s.unsubscribe(key{k, name})
 	}
-	first := !s.asked[k]
+	first, resumed := !s.asked[k], s.resumed
 	if kept := len(req.GetInitialResourceVersions()); kept > s.opts.MaxNames {
 		return fmt.Errorf("proxy %q lists %d resources that it has; at most %d are taken: raise Options.MaxNames", s.proxy, kept, s.opts.MaxNames)
 	}
@@ -37,7 +37,7 @@ func (s *session) receive(req *discovery_v3.DeltaDiscoveryRequest) error {
 		}
 	}
 	if first {
-		s.recall(k)
+		s.recall(k, resumed)
 		s.sort(k, req.GetInitialResourceVersions())
 	}
 	return nil

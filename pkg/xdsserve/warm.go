@@ -11,6 +11,9 @@ var noTime time.Time
 // it would begin to use is not ready. It stays at most WarmTimeout, whatever
 // comes to it meanwhile.
 func (s *session) waits(r *record) bool {
+	if r.kind == clusters {
+		return s.waitsToFollow(r)
+	}
 	if r.kind != listeners && r.kind != tables && r.kind != scopes {
 		return false
 	}
@@ -24,6 +27,20 @@ func (s *session) waits(r *record) bool {
 	}
 	r.late = warming || late
 	return false
+}
+
+// waitsToFollow reports whether a changed cluster has to stay because its endpoints,
+// which it drops, could not follow it: the proxy has yet to ask for the endpoints
+// that it kept. If the Server ended in between, the next one would not know that it
+// owes them. Proxies that connect again ask for all kinds at once.
+func (s *session) waitsToFollow(c *record) bool {
+	until := s.since.Add(s.opts.WarmTimeout)
+	if s.asked[endpoints] || c.held == nil || !s.now.Before(until) ||
+		!slices.ContainsFunc(c.want.uses, func(u key) bool { return u.kind == endpoints }) {
+		return false
+	}
+	s.wakeAt(until)
+	return true
 }
 
 // unready reports whether a version of r uses, directly or through its tables, a
