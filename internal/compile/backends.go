@@ -32,7 +32,9 @@ type backend struct {
 type upstream struct {
 	ID       model.ClusterID
 	Protocol model.UpstreamProtocol
-	Host     string // of an XBackend
+	Host     string              // of an XBackend
+	Selector string              // of an XBackend's endpoints
+	Presents model.CertificateID // of an XBackend; empty leaves it to the Gateway
 	Port     uint16
 	TLS      *model.UpstreamTLS
 	Origin   model.Ref
@@ -48,6 +50,9 @@ func (b *build) resolve(c *derive.Ctx, field string, from referrer, ref gateway_
 		return backend{Problem: problemf(verdict.InvalidKind, field+".kind", "XBackend %s: the switch %s is off", to.name(), snapshot.FeatureXBackend).about(to.key())}
 	case !service && !xbackend:
 		return backend{Problem: problemf(verdict.InvalidKind, field+".kind", "%s of group %q cannot be forwarded to: use a Service or an XBackend", to.Kind, to.Group)}
+	}
+	if xbackend && to.Namespace != from.Namespace {
+		return backend{Problem: problemf(verdict.RefNotPermitted, field+".namespace", "XBackend %s is in another namespace than the route, which no ReferenceGrant permits: put an XBackend in namespace %s", to.name(), from.Namespace).about(to.key())}
 	}
 	by, granted := b.permits(c, from.Kind, from.Namespace, to)
 	if !granted {
@@ -119,16 +124,19 @@ func (b *build) resolveExternal(c *derive.Ctx, field string, from referrer, to t
 	case !exists:
 		return backend{Problem: problemf(verdict.BackendNotFound, field, "XBackend %s does not exist", to.name()).about(to.key())}
 	case at.Problem != nil:
-		return backend{Problem: problemf(at.Problem.Reason, field, "XBackend %s: %s", to.name(), at.Problem.sentence()).about(to.key())}
+		return backend{Problem: problemf(at.Problem.Reason, field, "XBackend %s: %s", to.name(), at.Problem.sentence()).about(to.key()), Uses: append([]string{to.String()}, at.Uses...)}
 	}
 	protocol, why := speaksExternal(field, from.Kind, at.Protocol, to)
 	if why != nil {
 		return backend{Problem: why}
 	}
+	if from.Through { // TLS of clients is not put into another TLS
+		at.TLS, at.Presents = nil, ""
+	}
 	return backend{
 		Cluster: upstream{
 			ID: clusterID(from, "xbackend/"+to.name()), Protocol: protocol,
-			Host: at.Host, Port: at.Port, TLS: at.TLS, Origin: to.key(),
+			Host: at.Host, Selector: at.Selector, Port: at.Port, TLS: at.TLS, Presents: at.Presents, Origin: to.key(),
 		},
 		Uses: append([]string{to.String()}, at.Uses...),
 	}
@@ -194,7 +202,7 @@ func speaksExternal(field, routeKind, protocol string, to target) (model.Upstrea
 	}
 	if routeKind == kindGRPCRoute {
 		switch protocol {
-		case "", "HTTP2", "H2C", "GRPC":
+		case "", "HTTP", "HTTP2", "H2C", "GRPC":
 			return model.UpstreamHTTP2, nil
 		}
 	}

@@ -81,13 +81,23 @@ func streamClusters(_ string, s stream) []string {
 
 func usedGateway(_ string, u used) []string { return []string{string(u.Gateway)} }
 
-// usedService is a bucket for each cluster whose endpoints come from a Service.
+// usedService is a bucket for each cluster whose endpoints come from Services.
 func usedService(_ string, u used) []string {
-	if u.Upstream.Service == "" {
+	if u.Upstream.Service == "" && u.Upstream.Selector == "" {
 		return nil
 	}
 	return []string{string(u.Upstream.ID)}
 }
+
+// usedShown is a bucket for each certificate of an XBackend's own at a Gateway.
+func usedShown(_ string, u used) []string {
+	if u.Upstream.Presents == "" {
+		return nil
+	}
+	return []string{derive.JoinKey(string(u.Gateway), string(u.Upstream.Presents))}
+}
+
+func choiceService(_ string, c choice) []string { return []string{c.Service} }
 
 func nonEmpty(s string) []string {
 	if s == "" {

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	core_v1 "k8s.io/api/core/v1"
 	discovery_v1 "k8s.io/api/discovery/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -25,24 +26,26 @@ type build struct {
 	permissions derive.Index[string]
 
 	// ports: what of it each Gateway gets.
-	claimsByPort         derive.Index[claim]
-	losses               derive.Collection[loss]
-	usesBySecret         derive.Index[certificateUse]
-	pairsBySecret        derive.Collection[pair]
-	pairStates           derive.Collection[pairState]
-	served               derive.Collection[served]
-	residentsByClass     derive.Index[served]
-	residentsByConfig    derive.Index[served]
-	servedByUse          derive.Index[served]
-	tableSpecs           derive.Collection[tableSpec] // by TableID
-	boundByKey           derive.Index[bound]
-	listenersBySection   derive.Index[bound]
-	certificatesBySecret derive.Index[model.Certificate]
+	claimsByPort       derive.Index[claim]
+	losses             derive.Collection[loss]
+	usesBySecret       derive.Index[certificateUse]
+	pairsBySecret      derive.Collection[pair]
+	pairStates         derive.Collection[pairState]
+	served             derive.Collection[served]
+	residentsByClass   derive.Index[served]
+	residentsByConfig  derive.Index[served]
+	servedByUse        derive.Index[served]
+	tableSpecs         derive.Collection[tableSpec] // by TableID
+	boundByKey         derive.Index[bound]
+	listenersBySection derive.Index[bound]
+	certificates       derive.Collection[model.Certificate] // of Gateways and their listeners
 
 	// routes: where routes attach and what they forward to.
 	ports             derive.Collection[servicePort] // by "namespace/name|port"
 	externalNames     derive.Collection[bool]
+	servicesByLabel   derive.Index[*core_v1.Service]
 	externals         derive.Collection[externalBackend]
+	choicesByService  derive.Index[choice]
 	policiesByTarget  derive.Index[*gateway_v1.BackendTLSPolicy]
 	policyStates      derive.Collection[tlsPolicy]
 	webAttachments    derive.Collection[attachment] // by "Kind namespace/name"
@@ -68,6 +71,9 @@ type build struct {
 	clustersByID     derive.Index[used]
 	slicesByService  derive.Index[*discovery_v1.EndpointSlice]
 	sourcesBySlice   derive.Index[string]
+
+	clustersByShown      derive.Index[used] // of XBackends, by "gateway|certificate"
+	certificatesBySecret derive.Index[model.Certificate]
 }
 
 // Build adds the compilation to a graph.
@@ -111,7 +117,9 @@ func (b *build) derivePorts(g *derive.Graph, m *model.Collections) {
 	b.claimsByPort = derive.Group(g, "claims by port", derive.Expand(g, "claim", b.wishes, portClaims), claimPort)
 	b.losses = derive.Expand(g, "loss", derive.Reduce(g, "contest", b.claimsByPort, b.contest), lossItems)
 
-	b.usesBySecret = derive.Group(g, "uses by secret", derive.Expand(g, "certificate use", b.wishes, b.certificateUses),
+	b.usesBySecret = derive.Group(g, "uses by secret", derive.Union(g, "certificate uses",
+		derive.Part[certificateUse]{Prefix: kindGateway + " ", Of: derive.Expand(g, "certificate use", b.wishes, b.certificateUses)},
+		derive.Part[certificateUse]{Prefix: kindXBackend + " ", Of: derive.Expand(g, "external certificate use", b.in.externals, b.externalCertificateUses)}),
 		useSecret)
 	b.pairsBySecret = derive.Reduce(g, "pair", b.usesBySecret, b.checkSecret)
 	b.pairStates = derive.Map(g, "pair state", b.pairsBySecret, stateOfPair)
@@ -129,15 +137,16 @@ func (b *build) derivePorts(g *derive.Graph, m *model.Collections) {
 	b.listenersBySection = derive.Group(g, "bound by section", bounds, boundSection)
 
 	m.Gateways = derive.Map(g, "model gateway", b.served, modelGateway)
-	m.Certificates = derive.Expand(g, "certificate", b.served, b.certificateItems)
-	b.certificatesBySecret = derive.Group(g, "certificates by secret", m.Certificates, certificateSecret)
+	b.certificates = derive.Expand(g, "certificate", b.served, b.certificateItems)
 }
 
 // deriveBackends reads what routes can forward to.
 func (b *build) deriveBackends(g *derive.Graph) {
 	b.ports = derive.Expand(g, "service port", b.in.services, servicePorts)
 	b.externalNames = derive.Map(g, "external name", b.in.services, isExternal)
+	b.servicesByLabel = derive.Group(g, "services by label", b.in.services, serviceLabels)
 	b.externals = derive.Map(g, "external backend", b.in.externals, b.readExternal)
+	b.choicesByService = derive.Group(g, "choices by service", derive.Expand(g, "choice", b.externals, b.choices), choiceService)
 	b.policiesByTarget = derive.Group(g, "policies by target", b.in.policies, policyTargets)
 	b.policyStates = derive.Map(g, "tls policy", b.in.policies, b.readPolicy)
 	b.slicesByService = derive.Group(g, "slices by service", b.in.slices, sliceService)
@@ -190,6 +199,10 @@ func (b *build) deriveClusters(g *derive.Graph, m *model.Collections) {
 	b.streamsByGateway = derive.Group(g, "stream clusters by gateway", derive.Reduce(g, "stream cluster", b.streamsByCluster, b.usedByStreams), usedGateway)
 	clusters := derive.Expand(g, "cluster", b.served, b.clusterItems, derive.EqualFunc(equalUsed))
 	m.Clusters = derive.Project(g, "model cluster", clusters, cluster)
+
+	b.clustersByShown = derive.Group(g, "clusters by shown", clusters, usedShown)
+	m.Certificates = derive.Merge(g, "model certificate", b.certificates, derive.Reduce(g, "shown", b.clustersByShown, b.shown))
+	b.certificatesBySecret = derive.Group(g, "certificates by secret", m.Certificates, certificateSecret)
 
 	b.clustersByID = derive.Group(g, "clusters by id", clusters, usedService)
 	sets := derive.Reduce(g, "endpoints", b.clustersByID, b.endpoints)

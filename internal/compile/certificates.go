@@ -107,14 +107,19 @@ func (b *build) choose(c *derive.Ctx, l listener) chosen {
 	return out
 }
 
-// judge decides over one certificate: the permission it needs and its end, or why not.
+// judge decides over one certificate of a Gateway.
 func (b *build) judge(c *derive.Ctx, g model.GatewayID, ref certificateRef) (by string, expires int64, why *problem) {
+	return b.judgeFor(c, referrer{Kind: kindGateway, Namespace: namespaceOf(g)}, ref)
+}
+
+// judgeFor decides over one certificate: the permission it needs and its end, or why not.
+func (b *build) judgeFor(c *derive.Ctx, from referrer, ref certificateRef) (by string, expires int64, why *problem) {
 	if !ref.To.is("", kindSecret) {
 		return "", 0, problemf(verdict.InvalidCertificateRef, ref.Field, "%s of group %q is no Secret", ref.To.Kind, ref.To.Group)
 	}
-	by, granted := b.permits(c, kindGateway, namespaceOf(g), ref.To)
+	by, granted := b.permits(c, from.Kind, from.Namespace, ref.To)
 	if !granted {
-		return "", 0, notPermitted(ref.Field, kindGateway, namespaceOf(g), ref.To)
+		return "", 0, notPermitted(ref.Field, from.Kind, from.Namespace, ref.To)
 	}
 	at, _ := derive.Get(c, b.pairStates, ref.To.name())
 	if at.Cause != "" {

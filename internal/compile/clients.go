@@ -120,16 +120,23 @@ func (b *build) present(c *derive.Ctx, s *served) {
 	}
 	by, _, why := b.judge(c, s.ID, *s.gateway.ClientCertificate)
 	if why != nil {
-		if why.Reason.Name == verdict.InvalidCertificateRef.Name {
-			why.Reason = verdict.InvalidClientCertificateRef
-		}
-		s.Unpresented = why
+		s.Unpresented = clientProblem(why)
 		return
 	}
 	s.Presents = model.CertificateID(s.gateway.ClientCertificate.To.name())
 	if by != "" {
 		s.Permissions = append(s.Permissions, by)
 	}
+}
+
+// clientProblem is a problem with a certificate that a Gateway is to show to backends.
+func clientProblem(why *problem) *problem {
+	if why.Reason.Name != verdict.InvalidCertificateRef.Name {
+		return why
+	}
+	same := *why
+	same.Reason = verdict.InvalidClientCertificateRef
+	return &same
 }
 
 // insecure tells whether some listener lets clients in that cannot be verified.

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -58,7 +59,7 @@ func (b *build) clusterItems(c *derive.Ctx, gateway string, s served) []derive.I
 		for _, item := range derive.All(c, index, gateway) {
 			u := item.Value
 			if u.Upstream.TLS != nil {
-				u.Presents = s.Presents
+				u.Presents = cmp.Or(u.Upstream.Presents, s.Presents)
 			}
 			items = append(items, derive.Item[used]{Key: string(u.Upstream.ID), Value: u})
 		}
@@ -68,9 +69,13 @@ func (b *build) clusterItems(c *derive.Ctx, gateway string, s served) []derive.I
 
 // cluster is a used backend in the words of the model.
 func cluster(_ string, u used) model.Cluster {
-	return model.Cluster{
+	out := model.Cluster{
 		ID: u.Upstream.ID, Gateway: u.Gateway, Protocol: u.Upstream.Protocol,
-		Host: u.Upstream.Host, Port: u.Upstream.Port, TLS: u.Upstream.TLS, ClientCertificate: u.Presents,
+		Host: u.Upstream.Host, TLS: u.Upstream.TLS, ClientCertificate: u.Presents,
 		Origins: []model.Ref{u.Upstream.Origin},
 	}
+	if out.Host != "" {
+		out.Port = u.Upstream.Port
+	}
+	return out
 }

@@ -68,8 +68,7 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	case "grant":
 		return drawGrant(t, ns)
 	case "xbackend":
-		return fmt.Sprintf("kind: XBackend\nmetadata: {name: x, namespace: %s}\nspec: {type: ExternalHostname, port: {number: 443}, externalHostname: {hostname: %q}}",
-			ns, pick(t, "hostname", "x.example", "y.example", "10.0.0.1"))
+		return drawXBackend(t, ns)
 	case "policy":
 		return fmt.Sprintf("kind: BackendTLSPolicy\nmetadata: {name: p, namespace: %s}\nspec: {targetRefs: [{group: '', kind: Service, name: s%s}], validation: {hostname: x, wellKnownCACertificates: System}}",
 			ns, pick(t, "name", "1", "2"))
@@ -78,6 +77,17 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	default:
 		return drawOther(t, ns)
 	}
+}
+
+func drawXBackend(t *rapid.T, ns string) string {
+	where := fmt.Sprintf("type: ExternalHostname, externalHostname: {hostname: %q}", pick(t, "hostname", "x.example", "y.example", "10.0.0.1"))
+	if rapid.Bool().Draw(t, "selects") {
+		where = fmt.Sprintf("type: EndpointSelector, endpointSelector: {matchLabels: {%s}}", pick(t, "labels", "app: one", "app: two", "app: one, tier: web"))
+	}
+	tls := pick(t, "tls", "", "", ", tls: {mode: ServerOnly, validation: {hostname: x, wellKnownCACertificates: System}}",
+		", tls: {mode: ClientAndServer, clientCertificateRef: {name: s1}, validation: {hostname: x, wellKnownCACertificates: System}}",
+		", tls: {mode: ClientAndServer, clientCertificateRef: {name: s2, namespace: b}, validation: {hostname: x, wellKnownCACertificates: System}}")
+	return fmt.Sprintf("kind: XBackend\nmetadata: {name: x, namespace: %s}\nspec: {%s, port: {number: %s}%s}", ns, where, pick(t, "port", "443", "8080"), tls)
 }
 
 // busyWorld is where most histories start: everything in it serves.
@@ -237,8 +247,8 @@ func drawService(t *rapid.T, ns string) string {
 	if rapid.IntRange(0, 9).Draw(t, "external") == 0 {
 		return fmt.Sprintf("kind: Service\nmetadata: {name: s1, namespace: %s}\nspec: {type: ExternalName, externalName: x.example, ports: [{port: 80}]}", ns)
 	}
-	return fmt.Sprintf("kind: Service\nmetadata: {name: s%s, namespace: %s}\nspec: {ports: [{name: http, port: 80%s}, {name: more, port: 81}]}",
-		pick(t, "name", "1", "2"), ns, pick(t, "protocol", "", "", ", appProtocol: kubernetes.io/h2c", ", appProtocol: kubernetes.io/wss"))
+	return fmt.Sprintf("kind: Service\nmetadata: {name: s%s, namespace: %s}\nspec: {%sports: [{name: http, port: 80%s}, {name: more, port: 81}]}",
+		pick(t, "name", "1", "2"), ns, pick(t, "selector", "", "selector: {app: one}, ", "selector: {app: one, tier: web}, ", "selector: {app: two}, "), pick(t, "protocol", "", "", ", appProtocol: kubernetes.io/h2c", ", appProtocol: kubernetes.io/wss"))
 }
 
 func drawSlice(t *rapid.T, ns string) string {

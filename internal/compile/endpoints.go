@@ -34,13 +34,22 @@ func serviceOf(slice *discovery_v1.EndpointSlice) string {
 // endpoints finds the addresses of one cluster.
 func (b *build) endpoints(c *derive.Ctx, id string) (endpointSet, bool) {
 	at := derive.First(c, b.clustersByID, id, 1)[0].Value.Upstream
-	port, _ := derive.Get(c, b.ports, at.Service)
 	out := endpointSet{Endpoints: model.Endpoints{Cluster: model.ClusterID(id), Origins: []model.Ref{at.Origin}}}
 	found := map[netip.AddrPort]model.Endpoint{}
-	for _, item := range derive.All(c, b.slicesByService, at.Origin.Name) {
-		if addSlice(found, item.Value, port.Name) {
-			out.Sources = append(out.Sources, item.Key)
-			out.Endpoints.Origins = append(out.Endpoints.Origins, model.Ref{Collection: kindEndpointSlice, Name: item.Key})
+	add := func(service string, port func(*discovery_v1.EndpointSlice) uint16) {
+		for _, item := range derive.All(c, b.slicesByService, service) {
+			if addSlice(found, item.Value, port(item.Value)) {
+				out.Sources = append(out.Sources, item.Key)
+				out.Endpoints.Origins = append(out.Endpoints.Origins, model.Ref{Collection: kindEndpointSlice, Name: item.Key})
+			}
+		}
+	}
+	if at.Selector == "" {
+		port, _ := derive.Get(c, b.ports, at.Service)
+		add(at.Origin.Name, func(slice *discovery_v1.EndpointSlice) uint16 { return portNumber(slice, port.Name) })
+	} else {
+		for _, service := range b.selectedServices(c, at.Selector) {
+			add(service, func(*discovery_v1.EndpointSlice) uint16 { return at.Port })
 		}
 	}
 	for _, e := range found {
@@ -52,8 +61,7 @@ func (b *build) endpoints(c *derive.Ctx, id string) (endpointSet, bool) {
 
 // addSlice adds the endpoints of one slice, and reports whether it had any that
 // were not there already. An endpoint that is both ready and draining is ready.
-func addSlice(found map[netip.AddrPort]model.Endpoint, slice *discovery_v1.EndpointSlice, portName string) (added bool) {
-	port := portNumber(slice, portName)
+func addSlice(found map[netip.AddrPort]model.Endpoint, slice *discovery_v1.EndpointSlice, port uint16) (added bool) {
 	if port == 0 {
 		return false
 	}
@@ -118,7 +126,7 @@ func (b *build) sliceFinding(c *derive.Ctx, key string, slice *discovery_v1.Endp
 		return exclude(self, problemf(verdict.NotYetSupported, "addressType", "FQDN: use an XBackend with externalHostname")), true
 	case derive.Exists(c, b.sourcesBySlice, key):
 		return serve(self, ok(verdict.Referenced, "endpoints of it take requests")), true
-	case !b.usedBySomething(c, store.Key{Collection: kindService, Name: service}.String()):
+	case !b.serviceServes(c, service):
 		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to Service %s", service).
 			about(store.Key{Collection: kindService, Name: service})), true
 	default:

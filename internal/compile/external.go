@@ -2,88 +2,125 @@ package compile
 
 import (
 	"net/netip"
+	"strings"
 
 	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
-	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
-	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
-// externalBackend is an XBackend that names a host outside.
+// externalBackend is an XBackend: a host name outside, or endpoints chosen by labels.
 type externalBackend struct {
 	Host     string
+	Selector string // of endpoints, where there is no Host; see readSelector
 	Port     uint16
 	Protocol string // as the XBackend says it; empty leaves it to the route
 	TLS      *model.UpstreamTLS
-	Uses     []string // objects that verification rests on
+	// Presents is the XBackend's own certificate for the Gateway to show; empty
+	// leaves it to the Gateway.
+	Presents model.CertificateID
+	Uses     []string // objects that the connection rests on, and permissions
 	// Problem is why nothing is forwarded to it.
 	Problem *problem
 	// Failed tells that the problem is one that no defined outcome covers.
-	Failed bool
+	Failed   bool
+	Warnings []*problem
 }
 
 // readExternal reads an XBackend.
 func (b *build) readExternal(c *derive.Ctx, _ string, object *gateway_xv1alpha1.XBackend) (externalBackend, bool) {
 	spec := object.Spec
-	if spec.Type != gateway_xv1alpha1.BackendTypeExternalHostname || spec.ExternalHostname == nil {
-		return externalBackend{Problem: problemf(verdict.NotYetSupported, "spec.type", "%q is not served yet: use ExternalHostname, or a Service", spec.Type)}, true
+	out := externalBackend{Port: uint16(spec.Port.Number), Protocol: string(orElse(spec.Protocol, ""))}
+	why := out.locate(object.Namespace, spec)
+	if why == nil && out.Port == 0 {
+		why = problemf(verdict.UnsupportedValue, "spec.port.number", "0: must be between 1 and 65535")
 	}
-	out := externalBackend{
-		Host: string(spec.ExternalHostname.Hostname), Port: uint16(spec.Port.Number),
-		Protocol: string(orElse(spec.Protocol, "")),
-	}
-	if _, err := netip.ParseAddr(out.Host); err == nil {
-		out.Problem = problemf(verdict.UnsupportedValue, "spec.externalHostname.hostname", "%q: must be a host name; for an address use a Service with an EndpointSlice", out.Host)
-		out.Failed = true
+	if why != nil {
+		out.Problem, out.Failed = why, true
 		return out, true
 	}
-	if out.Port == 0 {
-		out.Problem = problemf(verdict.UnsupportedValue, "spec.port.number", "0: must be between 1 and 65535")
-		out.Failed = true
+	if spec.SessionPersistence != nil {
+		out.Warnings = append(out.Warnings, problemf(verdict.NotYetSupported, "spec.sessionPersistence", "sessions do not stay with one endpoint yet"))
+	}
+	if spec.Protocol != nil && *spec.Protocol == gateway_xv1alpha1.BackendProtocolMCP {
+		out.Problem = problemf(verdict.UnsupportedProtocol, "spec.protocol", "%q is not spoken here: use HTTP, which carries it", *spec.Protocol)
 		return out, true
 	}
-	out.TLS, out.Uses, out.Problem = b.upstreamTLS(c, object.Namespace, spec.TLS)
+	b.secureExternal(c, object, &out)
 	return out, true
 }
 
-// upstreamTLS reads how an XBackend is to be verified. What cannot be verified as
-// asked is not forwarded to.
-func (b *build) upstreamTLS(c *derive.Ctx, namespace string, spec *gateway_xv1alpha1.BackendTLS) (*model.UpstreamTLS, []string, *problem) {
-	if spec == nil || spec.Mode == gateway_xv1alpha1.BackendTLSModeNone || spec.Mode == "" {
-		return nil, nil, nil
-	}
-	const field = "spec.tls"
+// locate reads where an XBackend is.
+func (e *externalBackend) locate(namespace string, spec gateway_xv1alpha1.BackendSpec) *problem {
 	switch {
-	case spec.Mode != gateway_xv1alpha1.BackendTLSModeServerOnly:
-		return nil, nil, problemf(verdict.NotYetSupported, field+".mode", "%q: client certificates are not presented to backends yet", spec.Mode)
-	case spec.Validation == nil:
-		return nil, nil, problemf(verdict.UnsupportedValue, field+".validation", "must be set with mode %s", spec.Mode)
-	}
-	t := b.readTrust(c, field+".validation", namespace, *spec.Validation)
-	return t.TLS, t.Uses, t.failure()
-}
-
-// externalFinding decides over an XBackend.
-func (b *build) externalFinding(c *derive.Ctx, key string, _ *gateway_xv1alpha1.XBackend) (Finding, bool) {
-	self := store.Key{Collection: kindXBackend, Name: key}
-	at, _ := derive.Get(c, b.externals, key)
-	switch {
-	case !b.XBackend:
-		return exclude(self, disabled(snapshot.FeatureXBackend)), true
-	case at.Failed:
-		return fail(self, at.Problem), true
-	case at.Problem != nil:
-		return exclude(self, at.Problem), true
-	case !b.usedBySomething(c, self.String()):
-		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to it")), true
+	case spec.Type == gateway_xv1alpha1.BackendTypeExternalHostname && spec.ExternalHostname != nil:
+		e.Host = string(spec.ExternalHostname.Hostname)
+		if _, err := netip.ParseAddr(e.Host); err == nil {
+			return problemf(verdict.UnsupportedValue, "spec.externalHostname.hostname", "%q: must be a host name; for an address use a Service with an EndpointSlice", e.Host)
+		}
+		if strings.HasSuffix(e.Host, ".cluster.local") {
+			return problemf(verdict.UnsupportedValue, "spec.externalHostname.hostname", "%q: must not be in the cluster's own domain; use a Service", e.Host)
+		}
+		return nil
+	case spec.Type == gateway_xv1alpha1.BackendTypeEndpointSelector && spec.EndpointSelector != nil && len(spec.EndpointSelector.MatchLabels) > 0:
+		e.Selector = readSelector(namespace, spec.EndpointSelector.LabelSelector)
+		return nil
 	default:
-		return serve(self, ok(verdict.Referenced, "routes that serve forward to it")), true
+		return problemf(verdict.UnsupportedValue, "spec.type", "%q: must be ExternalHostname with externalHostname, or EndpointSelector with endpointSelector.matchLabels", spec.Type)
 	}
 }
 
-func disabled(by snapshot.Feature) *problem {
-	return problemf(verdict.FeatureDisabled, "", "the switch %s is off: turn it on and restart", by)
+// secureExternal reads how an XBackend is to be verified, and by what it verifies
+// the Gateway. What cannot be done as asked is not forwarded to.
+func (b *build) secureExternal(c *derive.Ctx, object *gateway_xv1alpha1.XBackend, out *externalBackend) {
+	spec := object.Spec.TLS
+	if spec == nil || spec.Mode == gateway_xv1alpha1.BackendTLSModeNone || spec.Mode == "" {
+		return
+	}
+	if spec.Validation == nil {
+		out.Problem = problemf(verdict.UnsupportedValue, "spec.tls.validation", "must be set with mode %s", spec.Mode)
+		return
+	}
+	t := b.readTrust(c, "spec.tls.validation", object.Namespace, *spec.Validation)
+	out.TLS, out.Uses, out.Problem = t.TLS, t.Uses, t.failure()
+	if spec.Mode != gateway_xv1alpha1.BackendTLSModeClientAndServer {
+		return
+	}
+	ref := externalCertificate(object)
+	if ref == nil {
+		out.Problem = first(out.Problem, problemf(verdict.UnsupportedValue, "spec.tls.clientCertificateRef", "must be set with mode %s", spec.Mode))
+		return
+	}
+	by, _, why := b.judgeFor(c, referrer{Kind: kindXBackend, Namespace: object.Namespace}, *ref)
+	if why != nil {
+		out.Problem = first(out.Problem, clientProblem(why))
+		return
+	}
+	out.Presents = model.CertificateID(ref.To.name())
+	if by != "" {
+		out.Uses = append(out.Uses, by)
+	}
+}
+
+// externalCertificate is the certificate that an XBackend wants to be shown, or nil.
+func externalCertificate(object *gateway_xv1alpha1.XBackend) *certificateRef {
+	tls := object.Spec.TLS
+	if tls == nil || tls.Mode != gateway_xv1alpha1.BackendTLSModeClientAndServer || tls.ClientCertificateRef == nil {
+		return nil
+	}
+	return &certificateRef{Field: "spec.tls.clientCertificateRef", To: secretTarget(*tls.ClientCertificateRef, object.Namespace)}
+}
+
+// externalCertificateUses is the Secret that an XBackend refers to and may.
+func (b *build) externalCertificateUses(c *derive.Ctx, _ string, object *gateway_xv1alpha1.XBackend) []derive.Item[certificateUse] {
+	ref := externalCertificate(object)
+	if ref == nil || !b.XBackend || !ref.To.is("", kindSecret) {
+		return nil
+	}
+	if _, granted := b.permits(c, kindXBackend, object.Namespace, ref.To); !granted {
+		return nil
+	}
+	return []derive.Item[certificateUse]{{Key: ref.To.name(), Value: certificateUse{ref.To.name()}}}
 }

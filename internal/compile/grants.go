@@ -66,7 +66,7 @@ func (b *build) permits(c *derive.Ctx, fromKind, fromNamespace string, to target
 	if to.Namespace == fromNamespace {
 		return "", true
 	}
-	p := permission{gatewayGroup, fromKind, fromNamespace, to}
+	p := permission{groupOf(fromKind), fromKind, fromNamespace, to}
 	for _, name := range []string{to.Name, anyName} {
 		p.To.Name = name
 		if derive.Exists(c, b.permissions, p.key()) {

@@ -23,7 +23,7 @@ func TestEveryKindHasAVerdict(t *testing.T) {
 		"XMesh": verdict.OutOfScope.Name, "ConfigMap": verdict.NotReferenced.Name, "ClusterTrustBundle": verdict.NotReferenced.Name,
 		"UDPRoute":    verdict.NotYetSupported.Name,
 		"ListenerSet": verdict.NotYetSupported.Name, "ServiceImport": verdict.NotYetSupported.Name, "XTelemetryPolicy": verdict.NotYetSupported.Name,
-		"XBackendTrafficPolicy": verdict.NotYetSupported.Name, "BackendTLSPolicy": verdict.UnsupportedValue.Name, "XBackend": verdict.NotYetSupported.Name,
+		"XBackendTrafficPolicy": verdict.NotYetSupported.Name, "BackendTLSPolicy": verdict.UnsupportedValue.Name, "XBackend": verdict.UnsupportedValue.Name,
 	}
 	for _, kind := range snapshot.Kinds {
 		for _, open := range []bool{true, false} {

@@ -103,20 +103,30 @@ func stateOfPair(_ *derive.Ctx, _ string, p pair) (pairState, bool) { return p.p
 func (b *build) certificateItems(c *derive.Ctx, _ string, s served) []derive.Item[model.Certificate] {
 	var items []derive.Item[model.Certificate]
 	for _, id := range s.certificates() {
-		p, _ := derive.Get(c, b.pairsBySecret, string(id))
-		items = append(items, derive.Item[model.Certificate]{Key: string(id), Value: model.Certificate{
-			ID: id, Gateway: s.ID, Chain: p.Chain, Key: p.Key,
-			Origins: []model.Ref{{Collection: kindSecret, Name: string(id)}},
-		}})
+		items = append(items, derive.Item[model.Certificate]{Key: string(id), Value: b.certificate(c, s.ID, id)})
 	}
 	return items
+}
+
+// shown is a certificate of one Gateway that XBackends are shown.
+func (b *build) shown(c *derive.Ctx, bucket string) (model.Certificate, bool) {
+	u := derive.First(c, b.clustersByShown, bucket, 1)[0].Value
+	return b.certificate(c, u.Gateway, u.Upstream.Presents), true
+}
+
+func (b *build) certificate(c *derive.Ctx, gateway model.GatewayID, id model.CertificateID) model.Certificate {
+	p, _ := derive.Get(c, b.pairsBySecret, string(id))
+	return model.Certificate{
+		ID: id, Gateway: gateway, Chain: p.Chain, Key: p.Key,
+		Origins: []model.Ref{{Collection: kindSecret, Name: string(id)}},
+	}
 }
 
 // secretFinding decides over a Secret. One that no Gateway refers to is not read.
 func (b *build) secretFinding(c *derive.Ctx, key string, _ *core_v1.Secret) (Finding, bool) {
 	self := store.Key{Collection: kindSecret, Name: key}
 	if !derive.Exists(c, b.usesBySecret, key) {
-		return exclude(self, problemf(verdict.NotReferenced, "", "no listener may refer to it and does")), true
+		return exclude(self, problemf(verdict.NotReferenced, "", "no listener and no XBackend may refer to it and does")), true
 	}
 	at, _ := derive.Get(c, b.pairStates, key)
 	switch {
@@ -125,9 +135,9 @@ func (b *build) secretFinding(c *derive.Ctx, key string, _ *core_v1.Secret) (Fin
 	case at.Cause != "":
 		return fail(self, problemf(verdict.UnusableCertificate, "data", "Secret %s %s", key, at.Cause)), true
 	case !derive.Exists(c, b.certificatesBySecret, key):
-		return exclude(self, problemf(verdict.NotReferenced, "", "no listener that refers to it serves")), true
+		return exclude(self, problemf(verdict.NotReferenced, "", "nothing that refers to it serves")), true
 	}
-	finding := serve(self, ok(verdict.Referenced, "listeners serve with the certificate"))
+	finding := serve(self, ok(verdict.Referenced, "the certificate is served with"))
 	finding.Expires = instant(at.Expires)
 	return finding, true
 }

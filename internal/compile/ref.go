@@ -54,6 +54,14 @@ func orElse[T any](p *T, otherwise T) T {
 	return *p
 }
 
+// groupOf is the group of a kind that refers to others.
+func groupOf(kind string) string {
+	if kind == kindXBackend {
+		return gatewayXGroup
+	}
+	return gatewayGroup
+}
+
 // target is an object that a reference names.
 type target struct {
 	Group, Kind, Namespace, Name string

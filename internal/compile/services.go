@@ -52,7 +52,7 @@ func (b *build) serviceFinding(c *derive.Ctx, key string, service *core_v1.Servi
 	switch {
 	case service.Spec.Type == core_v1.ServiceTypeExternalName:
 		return exclude(self, problemf(verdict.InvalidKind, "spec.type", "ExternalName Services are not forwarded to: use an XBackend with externalHostname")), true
-	case b.usedBySomething(c, self.String()):
+	case b.serviceServes(c, key):
 		return serve(self, ok(verdict.Referenced, "routes that serve forward to it")), true
 	default:
 		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to one of its ports")), true

@@ -28,7 +28,7 @@ func TestWorkOfOneEdit(t *testing.T) {
 		}},
 		{"a route moves to another backend", func(w *world) derive.Result { return w.apply(routeYAML(7, "/", "s8")) }, map[string]int{
 			"attachment": 1, "rules": 1, "acceptable": 1, "host": 1, "virtual host": 1, "exact hosts by table": 1, "share": 1, "finding HTTPRoute": 1,
-			"shares by route": 1, "shares by use": 1, "shares by cluster": 1, "http cluster": 1, "http clusters by gateway": 1, "cluster": 1, "clusters by id": 1,
+			"shares by route": 1, "shares by use": 1, "shares by cluster": 1, "http cluster": 1, "http clusters by gateway": 1, "cluster": 1, "clusters by id": 1, "clusters by shown": 1,
 			"endpoints": 1, "endpoint source": 1, "sources by slice": 1, "finding Service": 1, "finding EndpointSlice": 1,
 		}},
 		{"a route is created", func(w *world) derive.Result { return w.apply(routeYAML(99999, "/", "s7")) }, map[string]int{
@@ -49,13 +49,13 @@ func TestWorkOfOneEdit(t *testing.T) {
 		}, map[string]int{"finding Secret": 1}},
 		{"an unrelated Service is created", func(w *world) derive.Result {
 			return w.apply("kind: Service\nmetadata: {name: unused, namespace: shop}\nspec: {ports: [{port: 80}]}")
-		}, map[string]int{"service port": 1, "external name": 1, "finding Service": 1}},
+		}, map[string]int{"service port": 1, "services by label": 1, "external name": 1, "finding Service": 1}},
 		{"an unrelated grant is created", func(w *world) derive.Result {
 			return w.apply("kind: ReferenceGrant\nmetadata: {name: n, namespace: shop}\nspec: {from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: x}], to: [{group: '', kind: Service}]}")
 		}, map[string]int{"permission": 1, "permissions": 1, "finding ReferenceGrant": 1}},
 		{"a label of a used Service changes", func(w *world) derive.Result {
 			return w.apply("kind: Service\nmetadata: {name: s7, namespace: shop, labels: {a: b}}\nspec: {ports: [{name: http, port: 80}]}")
-		}, map[string]int{"service port": 1, "external name": 1, "finding Service": 1}},
+		}, map[string]int{"service port": 1, "services by label": 1, "external name": 1, "finding Service": 1}},
 	}
 	for _, n := range []int{30, 300, 3000} {
 		if n > 300 && testing.Short() {

@@ -78,7 +78,7 @@ var (
 	}
 	InvalidClientCertificateRef = Reason{
 		Name: "InvalidClientCertificateRef", Class: OutcomeClass,
-		Meaning: "The certificate that the Gateway is to show to backends does not exist or cannot be used; it shows none.",
+		Meaning: "The certificate that the Gateway is to show to backends does not exist or cannot be used; it shows none, and does not forward to an XBackend that names one of its own.",
 		Remedy:  "Create the Secret with a matching tls.crt and tls.key.",
 	}
 	InvalidCACertificateKind = Reason{

@@ -16,8 +16,8 @@ var (
 	}
 	NoReadyEndpoints = Reason{
 		Name: "NoReadyEndpoints", Class: OutcomeClass,
-		Meaning: "No endpoint of the slice is ready for a port that is used, or each is listed elsewhere too.",
-		Remedy:  "Check the port names against the Service, and the endpoints' conditions.",
+		Meaning: "No endpoint of the slice is ready for a port that is used, or each is listed elsewhere too; or no Service selects by the labels of an XBackend.",
+		Remedy:  "Check the port names and selector of the Service, and the endpoints' conditions.",
 	}
 	NotYetSupported = Reason{
 		Name: "NotYetSupported", Class: OutcomeClass,

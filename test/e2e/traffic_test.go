@@ -44,6 +44,7 @@ func TestTraffic(t *testing.T) {
 	t.Run("gRPC", s.calls)
 	t.Run("backend TLS", s.backendTLS)
 	t.Run("client certificates", s.clientCertificates)
+	t.Run("mutual TLS", s.mutualTLS)
 	t.Run("retries", s.retries)
 	t.Run("TLS", s.tls)
 	t.Run("TLS routes", s.tlsRoutes)

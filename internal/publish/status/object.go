@@ -6,6 +6,7 @@ import (
 
 	core_v1 "k8s.io/api/core/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
@@ -27,6 +28,10 @@ func Object(object any, s verdict.Status, f Facts, controller gateway_v1.Gateway
 	case *gateway_v1.BackendTLSPolicy:
 		out := o.DeepCopy()
 		out.Status.Ancestors = mergeAncestors(out.Status.Ancestors, s, controller)
+		return out
+	case *gateway_xv1alpha1.XBackend:
+		out := o.DeepCopy()
+		out.Status.Ancestors = mergeBackendAncestors(out.Status.Ancestors, s, controller)
 		return out
 	case *core_v1.Secret:
 		return redacted(o)
