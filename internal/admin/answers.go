@@ -65,10 +65,7 @@ func (a *api) objects(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	items := slices.Clone(a.Reporter.Objects(t.kind, t.name))
-	for i := range items {
-		items[i] = redact(items[i])
-	}
+	items := a.Reporter.Objects(t.kind, t.name)
 	if t.name == "" {
 		respond(w, http.StatusOK, list(items))
 		return

@@ -17,7 +17,8 @@ type Reporter interface {
 	// Verdicts returns all verdicts in order of kind, then name; kind "" means every kind.
 	Verdicts(kind string) []verdict.Verdict
 	// Objects returns objects with their status as an API server would hold them;
-	// kind "" means every kind with status, name "" every object of the kind.
+	// kind "" means every kind with status, name "" every object of the kind. The
+	// values of Secrets are redacted.
 	Objects(kind, name string) []json.RawMessage
 	// Overview returns what `gatehouse status` opens with.
 	Overview() Overview

@@ -54,7 +54,6 @@ func TestAnswers(t *testing.T) {
 		{"/v1/status/gateways", 200, `"name":"edge"`, `"kind":"GatewayClass"`},
 		{"/v1/status/gateway/shop/edge", 200, `{"apiVersion":`, ""},
 		{"/v1/status/gateway/shop/none", 404, `Gateway shop/none was never seen`, ""},
-		{"/v1/status/secret/shop/tls", 200, `"tls.key":"redacted"`, "aHVudGVyMg"},
 		{"/v1/overview", 200, `"revision":118`, ""},
 		{"/v1/views", 200, `"refused":[]`, "null"},
 		{"/v1/rejections", 200, `"state":"Rejected"`, `"state":"Excluded"`},

@@ -25,8 +25,8 @@ import (
 type Infrastructure interface {
 	// Ensure makes the running proxies those of the Gateways; it does not wait.
 	Ensure([]model.Gateway)
-	// Listeners asks a Gateway's proxy what it listens on.
-	Listeners(context.Context, model.GatewayID) (host.Listeners, error)
+	// WarmingListeners asks a Gateway's proxy how many listeners wait for what they need.
+	WarmingListeners(context.Context, model.GatewayID) (int, error)
 	// ClustersWithHosts asks a Gateway's proxy which clusters have a host.
 	ClustersWithHosts(context.Context, model.GatewayID) ([]string, error)
 	ConfigDump(context.Context, model.GatewayID) ([]byte, error)

@@ -11,7 +11,6 @@ import (
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/infra/host"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
@@ -133,9 +132,9 @@ func (l *Loop) probeListeners(ctx context.Context, gateway model.GatewayID, targ
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	out := status.Facts{Listeners: map[string]status.Programmed{}}
-	have, err := l.Proxies.Listeners(ctx, gateway)
+	warming, err := l.Proxies.WarmingListeners(ctx, gateway)
 	for _, t := range targets {
-		p := l.programmed(ctx, gateway, t, have, err)
+		p := l.programmed(ctx, gateway, t, warming, err)
 		out.Listeners[t.key] = p
 		if p.Done {
 			out.Addresses = appendUnique(out.Addresses, t.address.Addr().String())
@@ -144,7 +143,7 @@ func (l *Loop) probeListeners(ctx context.Context, gateway model.GatewayID, targ
 	return out
 }
 
-func (l *Loop) programmed(ctx context.Context, gateway model.GatewayID, t target, have host.Listeners, err error) status.Programmed {
+func (l *Loop) programmed(ctx context.Context, gateway model.GatewayID, t target, warming int, err error) status.Programmed {
 	name := xdsserve.Name{Type: xdsserve.Listener, Name: t.name}
 	standing := l.Target.Standing(string(gateway), name)
 	switch {
@@ -154,8 +153,8 @@ func (l *Loop) programmed(ctx context.Context, gateway model.GatewayID, t target
 		return pendingListener(fmt.Sprintf("the proxy does not answer: %v", err))
 	case standing.Total == 0 || standing.Acknowledged < standing.Total:
 		return pendingListener(fmt.Sprintf("acknowledged by %d of %d proxies", standing.Acknowledged, standing.Total))
-	case have.Warming > 0:
-		return pendingListener(fmt.Sprintf("%d listeners of the proxy are warming", have.Warming))
+	case warming > 0:
+		return pendingListener(fmt.Sprintf("%d listeners of the proxy are warming", warming))
 	}
 	if err := l.Reach(ctx, t.address); err != nil {
 		return pendingListener(fmt.Sprintf("acknowledged, but no connection: %v", err))

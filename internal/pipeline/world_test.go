@@ -128,13 +128,13 @@ func (p *proxies) Ensure(gateways []model.Gateway) {
 	}
 }
 
-func (p *proxies) Listeners(context.Context, model.GatewayID) (host.Listeners, error) {
+func (p *proxies) WarmingListeners(context.Context, model.GatewayID) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gone {
-		return host.Listeners{}, host.ErrNotRunning
+		return 0, host.ErrNotRunning
 	}
-	return host.Listeners{}, nil
+	return 0, nil
 }
 
 func (p *proxies) ClustersWithHosts(context.Context, model.GatewayID) ([]string, error) {

@@ -159,22 +159,6 @@ func (s *session) versions() map[Name]string {
 	return versions
 }
 
-// Published returns what a group's proxies should have under a name, and the
-// sequence number and time of the Publish that brought this version.
-func (s *Server) Published(group string, n Name) (r Resource, seq uint64, at time.Time, ok bool) {
-	k, ok := kindOf(n.Type)
-	if !ok {
-		return Resource{}, 0, noTime, false
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	it := s.catalog.find(group, key{k, n.Name})
-	if it == nil {
-		return Resource{}, 0, noTime, false
-	}
-	return it.Resource, it.seq, it.at, true
-}
-
 // connections returns the streams of a group, by proxy.
 func (s *Server) connections(group string) []*connection {
 	s.mu.RLock()

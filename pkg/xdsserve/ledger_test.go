@@ -43,19 +43,19 @@ func TestStanding(t *testing.T) {
 	})
 }
 
-// An unchanged resource keeps its version's number and reaches nobody.
+// An unchanged resource keeps its version's number and reaches nobody; that it comes
+// from something else now is known.
 func TestPublishingTheSameAgain(t *testing.T) {
 	h := newHall(t, xdsserve.Options{})
 	c := fake(xdsserve.Cluster, "c", "1")
 	h.Publish(set(c))
 	p := h.join("p", xdsserve.Cluster)
-	p.ack(p.expect(xdsserve.Cluster, "c"))
+	p.send(nack(p.expect(xdsserve.Cluster, "c"), "no"))
 	h.settle(1, 1)
 	c.Origins = []string{"another"}
 	h.settle(h.Publish(set(c)), 1)
-	got, seq, _, ok := h.Published(group, c.Name)
-	if !ok || seq != 1 || got.Origins[0] != "another" {
-		t.Errorf("published %+v at %d", got, seq)
+	if st := h.Standing(group, c.Name); st.Seq != 1 || len(st.Refusals) != 1 || st.Refusals[0].Origins[0] != "another" {
+		t.Errorf("%+v, want one refusal of number 1, with the new origin", st)
 	}
 	h.Publish(set(fake(xdsserve.Cluster, "d", "1")))
 	p.expect(xdsserve.Cluster, "d")

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -89,47 +88,10 @@ func (a admin) stopListening(ctx context.Context) error {
 	return a.post(ctx, "/drain_listeners")
 }
 
-func (a admin) listeners(ctx context.Context) (Listeners, error) {
-	body, err := a.get(ctx, "/listeners?format=json")
-	if err != nil {
-		return Listeners{}, err
-	}
-	active, err := parseListeners(body)
-	if err != nil {
-		return Listeners{}, fmt.Errorf("read envoy's listeners: %w", err)
-	}
-	stats, err := a.stats(ctx, "^listener_manager.total_listeners_warming$")
-	if err != nil {
-		return Listeners{}, err
-	}
-	return Listeners{Warming: int(stats["listener_manager.total_listeners_warming"]), Active: active}, nil
-}
-
-// parseListeners reads the answer to /listeners?format=json.
-func parseListeners(body []byte) (map[string]string, error) {
-	var answer struct {
-		Statuses []struct {
-			Name    string `json:"name"`
-			Address struct {
-				Socket struct {
-					Address string `json:"address"`
-					Port    uint16 `json:"port_value"`
-				} `json:"socket_address"`
-			} `json:"local_address"`
-		} `json:"listener_statuses"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, err
-	}
-	active := make(map[string]string, len(answer.Statuses))
-	for _, l := range answer.Statuses {
-		ip, err := netip.ParseAddr(l.Address.Socket.Address)
-		if err != nil || l.Name == subscriberName {
-			continue // a listener on a pipe, or one that takes no connections
-		}
-		active[l.Name] = netip.AddrPortFrom(ip, l.Address.Socket.Port).String()
-	}
-	return active, nil
+func (a admin) warmingListeners(ctx context.Context) (int, error) {
+	const gauge = "listener_manager.total_listeners_warming"
+	stats, err := a.stats(ctx, "^"+gauge+"$")
+	return int(stats[gauge]), err
 }
 
 // stats returns counters and gauges whose names match a regular expression.

@@ -1,25 +1,9 @@
 package host
 
 import (
-	"net/netip"
 	"strconv"
 	"testing"
 )
-
-// FuzzParseListeners: what is read is addresses, whatever is answered.
-func FuzzParseListeners(f *testing.F) {
-	f.Add([]byte(`{"listener_statuses":[{"name":"a","local_address":{"socket_address":{"address":"::1","port_value":443}}}]}`))
-	f.Add([]byte(`{"listener_statuses":[{"name":"a","local_address":{"pipe":{"path":"/x"}}}]}`))
-	f.Add([]byte(`{"listener_statuses":[{"local_address":{"socket_address":{"address":"127.0.0.1","port_value":70000}}}]}`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		active, err := parseListeners(body)
-		for name, address := range active {
-			if _, bad := netip.ParseAddrPort(address); bad != nil || err != nil {
-				t.Errorf("listener %q at %q, error %v", name, address, err)
-			}
-		}
-	})
-}
 
 // FuzzParseStat: the command may hold anything.
 func FuzzParseStat(f *testing.F) {

@@ -72,41 +72,22 @@ type Event struct {
 	Again   bool          // of Exited: whether it is started again
 }
 
-// Proxy is what is known of one running process.
-type Proxy struct {
-	Gateway model.GatewayID `json:"gateway"`
-	Node    string          `json:"node"`
-	PID     int             `json:"pid"`
-	Ready   bool            `json:"ready"`
-	Adopted bool            `json:"adopted"`
-	// Restarts counts the unwanted ends of this Gateway's earlier processes.
-	Restarts    int    `json:"restarts"`
-	AdminSocket string `json:"adminSocket"`
-	Log         string `json:"log"`
-}
-
-// Listeners are what one Envoy listens on.
-type Listeners struct {
-	Warming int
-	Active  map[string]string // listener name to bound address "ip:port"
-}
-
 // call bounds for Envoy's admin interface, which answers in milliseconds.
 const (
 	adminTimeout = 2 * time.Second
 	dumpTimeout  = 30 * time.Second
 )
 
-// Listeners asks a Gateway's Envoy, over its admin socket, which listeners it
-// has and whether any is still warming. Without a running Envoy the error is ErrNotRunning.
-func (s *Supervisor) Listeners(ctx context.Context, g model.GatewayID) (Listeners, error) {
+// WarmingListeners asks a Gateway's Envoy, over its admin socket, how many listeners
+// wait for what they need. Without a running Envoy the error is ErrNotRunning.
+func (s *Supervisor) WarmingListeners(ctx context.Context, g model.GatewayID) (int, error) {
 	p, err := s.running(g)
 	if err != nil {
-		return Listeners{}, err
+		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	return p.admin.listeners(ctx)
+	return p.admin.warmingListeners(ctx)
 }
 
 // ClustersWithHosts asks a Gateway's Envoy which clusters have a host now, in

@@ -48,7 +48,7 @@ func TestKeptEnvoyServesWhileGatehouseIsKilledAndIsAdopted(t *testing.T) {
 	if e := r.events.next(t, Ready); e.PID != envoy {
 		t.Errorf("event %+v, want %d to be ready", e, envoy)
 	}
-	if p := s.Proxies(); len(p) != 1 || !p[0].Adopted || p[0].PID != envoy {
+	if p := s.proxies(); len(p) != 1 || !p[0].Adopted || p[0].PID != envoy {
 		t.Errorf("proxies %+v", p)
 	}
 	eventually(t, "it is connected and has what it should have", func() bool {

@@ -228,33 +228,6 @@ func (s *Supervisor) running(g model.GatewayID) (*process, error) {
 	return k.current, nil
 }
 
-// Proxies returns the running processes, by Gateway.
-func (s *Supervisor) Proxies() []Proxy {
-	s.mu.Lock()
-	keepers := maps.Clone(s.keepers)
-	s.mu.Unlock()
-	var proxies []Proxy
-	for _, id := range slices.Sorted(maps.Keys(keepers)) {
-		if p, ok := keepers[id].proxy(); ok {
-			proxies = append(proxies, p)
-		}
-	}
-	return proxies
-}
-
-func (k *keeper) proxy() (Proxy, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	p := k.current
-	if p == nil {
-		return Proxy{}, false
-	}
-	return Proxy{
-		Gateway: k.gateway, Node: p.Node, PID: p.PID, Ready: k.ready, Adopted: p.adopted, Restarts: k.restarts,
-		AdminSocket: p.AdminSocket, Log: p.dir.gatewayDir().log(),
-	}, true
-}
-
 func (k *keeper) isDone() bool {
 	select {
 	case <-k.done:

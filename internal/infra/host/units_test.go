@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -199,19 +198,6 @@ func TestCountLoad(t *testing.T) {
 	})
 	if want := (load{open: 5, busy: 3}); got != want {
 		t.Errorf("load %+v, want %+v", got, want)
-	}
-}
-
-func TestParseListeners(t *testing.T) {
-	got, err := parseListeners([]byte(`{"listener_statuses":[
-		{"name":"a","local_address":{"socket_address":{"address":"127.0.0.1","port_value":80}}},
-		{"name":"b","local_address":{"socket_address":{"address":"::1","port_value":443}}},
-		{"name":"c","local_address":{"pipe":{"path":"/x"}}}]}`))
-	if diff := cmp.Diff(map[string]string{"a": "127.0.0.1:80", "b": "[::1]:443"}, got); err != nil || diff != "" {
-		t.Errorf("error %v, listeners (-want +got):\n%s", err, diff)
-	}
-	if _, err := parseListeners([]byte("x")); err == nil {
-		t.Error("no error for what is no JSON")
 	}
 }
 

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 
@@ -79,13 +80,18 @@ func ParentNames(object any) []string {
 	return out
 }
 
-// redacted is a Secret without its values; the keys stay.
+// redactedValue reads as "redacted" where the values of a Secret are read, in base64.
+var redactedValue, _ = base64.StdEncoding.DecodeString("redacted")
+
+// redacted is a Secret without its values, also where kubectl notes them; the keys
+// stay.
 func redacted(secret *core_v1.Secret) *core_v1.Secret {
 	out := secret.DeepCopy()
 	for key := range out.Data {
-		out.Data[key] = []byte("redacted")
+		out.Data[key] = redactedValue
 	}
 	out.StringData = nil
+	delete(out.Annotations, core_v1.LastAppliedConfigAnnotation)
 	return out
 }
 

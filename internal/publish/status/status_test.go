@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -138,12 +139,20 @@ func TestForeignParentsStay(t *testing.T) {
 }
 
 func TestSecretsAreRedacted(t *testing.T) {
-	secret := &core_v1.Secret{Data: map[string][]byte{"tls.key": []byte("hidden")}}
+	secret := &core_v1.Secret{
+		Annotations: map[string]string{"a": "b", core_v1.LastAppliedConfigAnnotation: "hidden"},
+		Data:        map[string][]byte{"tls.key": []byte("hidden")}, StringData: map[string]string{"tls.key": "hidden"},
+	}
+	observed := secret.DeepCopy()
 
-	got := status.Object(secret, verdict.Status{}, status.Facts{}, "x").(*core_v1.Secret)
+	got, err := json.Marshal(status.Object(secret, verdict.Status{}, status.Facts{}, "x"))
 
-	if string(got.Data["tls.key"]) != "redacted" || string(secret.Data["tls.key"]) != "hidden" {
-		t.Errorf("got %q, observed %q", got.Data["tls.key"], secret.Data["tls.key"])
+	want := `{"metadata":{"annotations":{"a":"b"}},"data":{"tls.key":"redacted"}}`
+	if string(got) != want || err != nil {
+		t.Errorf("told %s, error %v, want %s", got, err, want)
+	}
+	if diff := cmp.Diff(observed, secret); diff != "" {
+		t.Errorf("the observed object was changed (-want +got):\n%s", diff)
 	}
 }
 
