@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,7 @@ const churnRoutes = 50
 // or meet anything but the old or the new intent while the edit is on its way,
 // and anything but the new one afterwards.
 func TestEditsUnderLoad(t *testing.T) {
-	sent, faults := editsUnderLoad(t, 60, 300)
+	sent, faults := editsUnderLoad(t, churnRoutes, 60, 300)
 	if len(faults) > 0 {
 		t.Errorf("%d of %d requests failed or were misrouted:\n%s", len(faults), sent, strings.Join(faults[:min(len(faults), maxFaults)], "\n"))
 	}
@@ -26,30 +27,35 @@ func TestEditsUnderLoad(t *testing.T) {
 	}
 }
 
-// BenchmarkEditsUnderLoad makes 500 edits under 300 requests a second and
-// reports the failed or misrouted ones.
+// BenchmarkEditsUnderLoad makes edits under load and reports the requests that
+// failed or were misrouted: a table as a whole, and one that is looked up by host.
 func BenchmarkEditsUnderLoad(b *testing.B) {
-	for b.Loop() {
-		sent, faults := editsUnderLoad(b, 500, 300)
-		b.ReportMetric(float64(len(faults)), "faults")
-		b.ReportMetric(float64(sent), "requests")
-		b.ReportMetric(0, "ns/op")
-		for _, f := range faults[:min(len(faults), maxFaults)] {
-			b.Log(f)
-		}
+	for _, size := range []struct{ routes, edits, rate int }{{churnRoutes, 500, 300}, {3000, 1000, 500}} {
+		b.Run(fmt.Sprintf("N=%d", size.routes), func(b *testing.B) {
+			for b.Loop() {
+				sent, faults := editsUnderLoad(b, size.routes, size.edits, size.rate)
+				b.ReportMetric(float64(len(faults)), "faults")
+				b.ReportMetric(float64(sent), "requests")
+				b.ReportMetric(float64(size.edits), "edits")
+				b.ReportMetric(0, "ns/op")
+				for _, f := range faults[:min(len(faults), maxFaults)] {
+					b.Log(f)
+				}
+			}
+		})
 	}
 }
 
-func editsUnderLoad(tb testing.TB, edits, rate int) (sent int, faults []string) {
+func editsUnderLoad(tb testing.TB, routes, edits, rate int) (sent int, faults []string) {
 	tb.Helper()
-	c, err := newChurn(tb.Context(), tb.TempDir(), churnRoutes)
+	c, err := newChurn(tb.Context(), tb.TempDir(), routes)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(c.close)
 	instance := launch(tb, c.shop)
 	l := &load{intents: c.intents, requests: c.requests(churnRoutes), rate: rate}
-	ctx, stop := context.WithTimeout(tb.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(tb.Context(), 10*time.Minute)
 	defer stop()
 	var running sync.WaitGroup
 	running.Go(func() { l.run(ctx) })

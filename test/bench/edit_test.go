@@ -29,10 +29,11 @@ func binary(tb testing.TB) string {
 	return path
 }
 
-// start runs an instance over a shop with n routes and waits until it serves.
-func start(tb testing.TB, n int) (*shop, *rig.Instance) {
+// start runs an instance over a shop with n routes, which share so many hosts, and
+// waits until it serves; 0 gives each route its own.
+func start(tb testing.TB, n, hosts int) (*shop, *rig.Instance) {
 	tb.Helper()
-	s, err := newShop(tb.Context(), tb.TempDir(), n)
+	s, err := newShopOf(tb.Context(), tb.TempDir(), n, hosts)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -87,28 +88,40 @@ func report(b *testing.B, took []time.Duration, before, after map[string]float64
 
 const editsPerRun = 100
 
-// BenchmarkRouteEdit measures one route edited among N: from the rename of its
-// file to the first answer with the new mark.
+// BenchmarkRouteEdit measures one route edited among N, each with a host of its
+// own: from the rename of its file to the first answer with the new mark.
 func BenchmarkRouteEdit(b *testing.B) {
 	for _, n := range sizes {
-		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
-			s, instance := start(b, n)
-			edit := func(k int) (time.Duration, error) {
-				i, mark := k%n, "m"+strconv.Itoa(k)
-				r := rig.Request{Port: s.port, Host: host(i)}
-				client := rig.NewClient(r)
-				defer client.Close()
-				if _, err := client.Do(b.Context(), r); err != nil {
-					return 0, err
-				}
-				if err := s.route(i, "red", mark); err != nil {
-					return 0, err
-				}
-				return seen(b.Context(), client, r, "red", mark)
-			}
-			run(b, instance, edit)
-		})
+		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) { routeEdit(b, n, 0) })
 	}
+}
+
+// BenchmarkSharedHostEdit is BenchmarkRouteEdit where the routes share one host, or five.
+func BenchmarkSharedHostEdit(b *testing.B) {
+	for _, hosts := range []int{1, 5} {
+		for _, n := range sizes {
+			b.Run(fmt.Sprintf("hosts=%d/N=%d", hosts, n), func(b *testing.B) { routeEdit(b, n, hosts) })
+		}
+	}
+}
+
+func routeEdit(b *testing.B, n, hosts int) {
+	b.Helper()
+	s, instance := start(b, n, hosts)
+	run(b, instance, func(k int) (time.Duration, error) {
+		i, mark := k%n, "m"+strconv.Itoa(k)
+		host, path := s.at(i)
+		r := rig.Request{Port: s.port, Host: host, Path: path}
+		client := rig.NewClient(r)
+		defer client.Close()
+		if _, err := client.Do(b.Context(), r); err != nil {
+			return 0, err
+		}
+		if err := s.route(i, "red", mark); err != nil {
+			return 0, err
+		}
+		return seen(b.Context(), client, r, "red", mark)
+	})
 }
 
 // run measures editsPerRun edits for each iteration, after a few to warm up.
@@ -148,14 +161,14 @@ func run(b *testing.B, instance *rig.Instance, edit func(k int) (time.Duration, 
 func BenchmarkEndpointChange(b *testing.B) {
 	for _, n := range []int{30, 300, 3000} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
-			s, instance := start(b, n)
+			s, instance := start(b, n, 0)
 			if err := s.endpoints(s.red.Addr); err != nil {
 				b.Fatal(err)
 			}
 			if err := s.route(0, "moved", "fixed"); err != nil {
 				b.Fatal(err)
 			}
-			r := rig.Request{Port: s.port, Host: host(0)}
+			r := rig.Request{Port: s.port, Host: hostOf(0)}
 			client := rig.NewClient(r)
 			b.Cleanup(client.Close)
 			if _, err := seen(b.Context(), client, r, "red", "fixed"); err != nil {

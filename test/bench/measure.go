@@ -34,6 +34,23 @@ func seen(ctx context.Context, client *rig.Client, r rig.Request, backend, mark 
 	}
 }
 
+// status asks until the answer has a status, and returns how long that took.
+func status(ctx context.Context, client *rig.Client, r rig.Request, want int) (time.Duration, error) {
+	start := time.Now()
+	for {
+		got, err := client.Do(ctx, r)
+		if err != nil {
+			return 0, err
+		}
+		if got.Status == want {
+			return time.Since(start), nil
+		}
+		if time.Since(start) > 10*time.Second {
+			return 0, fmt.Errorf("%s answers %d, want %d", r.Host, got.Status, want)
+		}
+	}
+}
+
 // quantile of sorted durations, in milliseconds.
 func quantile(sorted []time.Duration, q float64) float64 {
 	if len(sorted) == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,23 +12,6 @@ import (
 
 // sizes are tables on both sides of the threshold between the two kinds of lookup.
 var sizes = []int{30, 300, 3000, 10000}
-
-// status asks until the answer has a status, and returns how long that took.
-func status(ctx context.Context, client *rig.Client, r rig.Request, want int) (time.Duration, error) {
-	start := time.Now()
-	for {
-		got, err := client.Do(ctx, r)
-		if err != nil {
-			return 0, err
-		}
-		if got.Status == want {
-			return time.Since(start), nil
-		}
-		if time.Since(start) > 10*time.Second {
-			return 0, fmt.Errorf("%s answers %d, want %d", r.Host, got.Status, want)
-		}
-	}
-}
 
 // BenchmarkRouteComes measures a route created among N, and BenchmarkRouteGoes one
 // deleted: from the rename or removal of its file to the first answer that shows it.
@@ -40,10 +22,10 @@ func BenchmarkRouteGoes(b *testing.B) { comesOrGoes(b, 404) }
 func comesOrGoes(b *testing.B, measured int) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
-			s, instance := start(b, n)
+			s, instance := start(b, n, 0)
 			run(b, instance, func(k int) (time.Duration, error) {
 				i := n + k%10
-				r := rig.Request{Port: s.port, Host: host(i)}
+				r := rig.Request{Port: s.port, Host: hostOf(i)}
 				client := rig.NewClient(r)
 				defer client.Close()
 				if err := s.route(i, "red", "new"); err != nil {
@@ -53,7 +35,7 @@ func comesOrGoes(b *testing.B, measured int) {
 				if err != nil {
 					return 0, err
 				}
-				if err := os.Remove(filepath.Join(s.dir, fmt.Sprintf("route-%d.yaml", i))); err != nil {
+				if err := os.Remove(s.file(i)); err != nil {
 					return 0, err
 				}
 				went, err := status(b.Context(), client, r, 404)
@@ -71,7 +53,7 @@ func comesOrGoes(b *testing.B, measured int) {
 func BenchmarkWildcardEdit(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
-			s, instance := start(b, n)
+			s, instance := start(b, n, 0)
 			run(b, instance, func(k int) (time.Duration, error) {
 				mark := fmt.Sprint("w", k)
 				r := rig.Request{Port: s.port, Host: "any.wild.example.com"}
@@ -125,7 +107,7 @@ func BenchmarkColdStart(b *testing.B) {
 
 // firstAnswer asks for a route until it is served, over whatever connection there is.
 func firstAnswer(ctx context.Context, s *shop, i int, began time.Time) (time.Duration, error) {
-	r := rig.Request{Port: s.port, Host: host(i)}
+	r := rig.Request{Port: s.port, Host: hostOf(i)}
 	for time.Since(began) < time.Minute {
 		if got, err := rig.Do(ctx, r); err == nil && got.Status == 200 {
 			return time.Since(began), nil

@@ -19,11 +19,16 @@ type shop struct {
 	port uint16
 	red  *backend.HTTP
 	blue *backend.HTTP
+	// hosts is how many host names the routes share; 0 gives each its own.
+	hosts int
 }
 
 // newShop writes n routes, all to the red backend with mark 0.
-func newShop(ctx context.Context, dir string, n int) (*shop, error) {
-	s := &shop{dir: filepath.Join(dir, "config")}
+func newShop(ctx context.Context, dir string, n int) (*shop, error) { return newShopOf(ctx, dir, n, 0) }
+
+// newShopOf is newShop with so many host names; 0 gives each route its own.
+func newShopOf(ctx context.Context, dir string, n, hosts int) (*shop, error) {
+	s := &shop{dir: filepath.Join(dir, "config"), hosts: hosts}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -67,7 +72,20 @@ func (s *shop) write(name, content string) error {
 
 // route writes route i: where it goes, and the mark that its filter leaves.
 func (s *shop) route(i int, to, mark string) error {
-	return s.write(fmt.Sprintf("route-%d.yaml", i), fmt.Sprintf(routeYAML, i, host(i), mark, to))
+	host, path := s.at(i)
+	text := fmt.Sprintf(routeYAML, i, host, mark, to)
+	if path != "/" {
+		text = strings.Replace(text, "  - filters:", "  - matches: [{path: {value: "+path+"}}]\n    filters:", 1)
+	}
+	return s.write(fmt.Sprintf("route-%d.yaml", i), text)
+}
+
+// at is where route i answers.
+func (s *shop) at(i int) (host, path string) {
+	if s.hosts == 0 {
+		return hostOf(i), "/"
+	}
+	return hostOf(i % s.hosts), fmt.Sprintf("/r%d", i)
 }
 
 // endpoints writes the service "moved" with one endpoint.
@@ -75,7 +93,7 @@ func (s *shop) endpoints(at netip.AddrPort) error {
 	return s.write("moved.yaml", service("moved", at))
 }
 
-func host(i int) string { return fmt.Sprintf("h%d.example.com", i) }
+func hostOf(i int) string { return fmt.Sprintf("h%d.example.com", i) }
 
 func service(name string, at netip.AddrPort) string {
 	return strings.NewReplacer("NAME", name, "ADDRESS", at.Addr().String(), "PORT", fmt.Sprint(at.Port())).Replace(serviceYAML)

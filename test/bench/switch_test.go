@@ -19,9 +19,9 @@ import (
 // Around the numbers of host names above and below which a table changes its way
 // of lookup.
 const (
-	belowScoped = 250 // and with more of them above it
-	belowWhole  = 180 // and with more of them not yet
-	moreHosts   = 20
+	belowScoped = 220 // and with more of them above it
+	belowWhole  = 150 // and with more of them not yet
+	moreHosts   = 60
 )
 
 // maxLate is how many answers may be of the last intent. While connections drain, a
