@@ -64,10 +64,13 @@ func (def *definition) check(d *draft) []Problem {
 	}
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, def.structural)
 	defaulting.Default(object, def.structural)
-	errs := validation.ValidateCustomResource(nil, object, def.openapi)
+	var errs field.ErrorList
+	if !def.form.fits(object) {
+		errs = validation.ValidateCustomResource(nil, object, def.openapi)
+	}
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, def.structural, object)...)
 	found = append(found, problems(d.root, d.kind.Name, InvalidValue, errs)...)
-	if len(found) == 0 && def.rules != nil {
+	if len(found) == 0 && !def.allHold(object) {
 		found = def.checkRules(d, object)
 	}
 	object["apiVersion"] = apiVersion(d.kind, d.kind.Versions[0])
@@ -76,11 +79,17 @@ func (def *definition) check(d *draft) []Problem {
 	return found
 }
 
+// allHold reports whether all CEL rules hold; false also where that is not known.
+func (def *definition) allHold(object map[string]any) bool {
+	budget := int64(cel_limits.RuntimeCELCostBudget)
+	return def.simple && def.rules.hold(object, &budget)
+}
+
 // checkRules evaluates the CEL rules. What fails only next to the previous
 // revision is a forbidden change.
 func (def *definition) checkRules(d *draft, object map[string]any) []Problem {
 	validate := func(old any) field.ErrorList {
-		errs, _ := def.rules.Validate(context.Background(), nil, def.structural, object, old, cel_limits.RuntimeCELCostBudget)
+		errs, _ := def.library().Validate(context.Background(), nil, def.structural, object, old, cel_limits.RuntimeCELCostBudget)
 		return errs
 	}
 	if !def.transitions {

@@ -21,9 +21,12 @@ import (
 // definition is a kind's schema in one version and channel, ready to use.
 type definition struct {
 	structural  *structural_schema.Structural
+	form        *form
 	openapi     validation.SchemaValidator
-	rules       *cel.Validator
-	transitions bool // some rule compares with the previous revision
+	rules       *ruleTree
+	simple      bool                  // rules has all of them; else only the library can judge
+	library     func() *cel.Validator // compiled when it is first needed; nil without rules
+	transitions bool                  // some rule compares with the previous revision
 }
 
 // definitionID names a definition.
@@ -111,11 +114,13 @@ func compileSchema(name string, props *apiextensions_v1.JSONSchemaProps) (*defin
 	if err != nil {
 		return nil, fmt.Errorf("compile schema of %s: %w", name, err)
 	}
-	return &definition{
-		structural: s, openapi: openapi,
-		rules:       cel.NewValidator(s, true, cel_limits.PerCallLimit),
-		transitions: hasTransitions(s),
-	}, nil
+	def := &definition{
+		structural: s, form: formOf(s), openapi: openapi, transitions: hasTransitions(s),
+		library: sync.OnceValue(func() *cel.Validator { return cel.NewValidator(s, true, cel_limits.PerCallLimit) }),
+	}
+	delete(def.form.fields, "status") // a draft has none but the schema's default
+	def.rules, def.simple = compileRules(s)
+	return def, nil
 }
 
 // hasTransitions reports whether a rule at or under s reads the previous revision.
