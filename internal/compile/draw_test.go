@@ -204,6 +204,7 @@ func drawHTTPRoute(t *rapid.T, ns string) string {
 	fmt.Fprintf(&b, "  hostnames: [%s]\n  rules:\n", strings.Join(hosts, ", "))
 	for range rapid.IntRange(1, 3).Draw(t, "rules") {
 		fmt.Fprintf(&b, "  - matches: [%s]\n    filters: [%s]\n", drawMatches(t), drawFilter(t))
+		b.WriteString(pick(t, "session", "", "", "", "    sessionPersistence: {cookie: {}}\n", "    sessionPersistence: {cookie: {name: s}}\n", "    sessionPersistence: {type: Header, header: {name: Host}}\n"))
 		if rapid.IntRange(0, 3).Draw(t, "backends") > 0 {
 			fmt.Fprintf(&b, "    backendRefs: [%s]\n", drawBackends(t, true))
 		}

@@ -46,10 +46,11 @@ func weightOf(w *int32) uint32 { return uint32(max(0, orElse(w, 1))) }
 
 // forward resolves the backends of a rule. It returns nil where no backend that
 // has a weight can be used: then every request has the answer of a missing backend.
-func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weighted, r *rule) *model.Forward {
+func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weighted, kept *session, r *rule) *model.Forward {
 	out := &model.Forward{}
 	var usable, missing uint32
 	dark := map[*problem]uint32{} // weights of backends that cannot be used
+	var names sessionNames
 	for i, ref := range refs {
 		at := indexed(field, i)
 		found := b.resolve(c, at, from, ref.Ref)
@@ -67,7 +68,14 @@ func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weigh
 			continue
 		}
 		usable += ref.Weight
-		out.Backends = append(out.Backends, b.give(c, from, ref.Weight, found, filters, r))
+		share := b.give(c, from, ref.Weight, found, filters, r)
+		if share.Redirect == nil {
+			share.Session = names.session(kept, share.Cluster)
+		}
+		out.Backends = append(out.Backends, share)
+	}
+	if names.Shared != "" {
+		r.Warnings = append(r.Warnings, problemf(verdict.NoEffect, field, "sessions of several backends share the header %s: one ends when a request goes to another backend; use type Cookie", names.Shared))
 	}
 	if usable+missing == 0 {
 		r.Warnings = append(r.Warnings, problemf(verdict.NoBackends, field, "no backend has a weight above 0; all %s", unanswered(from.Kind)))

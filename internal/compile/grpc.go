@@ -36,7 +36,7 @@ func (b *build) readGRPC(c *derive.Ctx, key string, route *gateway_v1.GRPCRoute)
 		field := indexed("spec.rules", i)
 		wish := ruleWish{
 			Name: spec.Name, Filters: httpFilters(spec.Filters), Backends: grpcBackends(spec.BackendRefs),
-			Sessions: spec.SessionPersistence, //nolint:staticcheck // deprecated, and must be seen all the same
+			Session: readSession(field+".sessionPersistence", grpcIdent+key, spec.SessionPersistence), //nolint:staticcheck // deprecated, and served all the same
 		}
 		for k, match := range spec.Matches {
 			m, r, why := readCall(indexed(field+".matches", k), match)

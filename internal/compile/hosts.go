@@ -142,11 +142,12 @@ func landed(r model.Route, s section) model.Route {
 	if r.Redirect != nil {
 		r.Redirect = new(land(*r.Redirect, s.Protocol, s.Port))
 	}
-	if r.Forward != nil && slices.ContainsFunc(r.Forward.Backends, redirects) {
+	if r.Forward != nil && slices.ContainsFunc(r.Forward.Backends, dependsOnListener) {
 		r.Forward = new(*r.Forward)
 		r.Forward.Backends = slices.Clone(r.Forward.Backends)
 		for i, b := range r.Forward.Backends {
-			if redirects(b) {
+			r.Forward.Backends[i].Session = secured(b.Session, s.Protocol)
+			if b.Redirect != nil {
 				r.Forward.Backends[i].Redirect = new(land(*b.Redirect, s.Protocol, s.Port))
 			}
 		}
@@ -154,7 +155,7 @@ func landed(r model.Route, s section) model.Route {
 	return r
 }
 
-func redirects(b model.WeightedBackend) bool { return b.Redirect != nil }
+func dependsOnListener(b model.WeightedBackend) bool { return b.Redirect != nil || b.Session != nil }
 
 // shareItems makes each share a value of its own, so that a verdict runs again
 // only when what its own route has of a host changes.

@@ -79,7 +79,7 @@ type ruleWish struct {
 	Filters  []gateway_v1.HTTPRouteFilter
 	Backends []weighted
 	Bounds   limits
-	Sessions *gateway_v1.SessionPersistence
+	Session  *session
 	// Invalid is a value outside of matches and filters that no rule may have.
 	Invalid *problem
 }
@@ -98,7 +98,7 @@ func (b *build) readRules(c *derive.Ctx, key string, route *gateway_v1.HTTPRoute
 		field := indexed("spec.rules", i)
 		wish := ruleWish{
 			Name: spec.Name, Filters: spec.Filters, Backends: httpBackends(spec.BackendRefs),
-			Sessions: spec.SessionPersistence, //nolint:staticcheck // deprecated, and must be seen all the same
+			Session: readSession(field+".sessionPersistence", httpIdent+key, spec.SessionPersistence), //nolint:staticcheck // deprecated, and served all the same
 		}
 		wish.Bounds, wish.Invalid = readLimits(field, spec)
 		if len(spec.Matches) == 0 { // everything
@@ -118,6 +118,10 @@ func (b *build) readRule(c *derive.Ctx, from referrer, field, key string, wish r
 	r := rule{Label: string(orElse(wish.Name, gateway_v1.SectionName(field)))}
 	filters := readFilters(field+".filters", wish.Filters)
 	r.Invalid, r.Closed = first(filters.Invalid, wish.Invalid), filters.Closed
+	if wish.Session != nil {
+		r.Invalid = first(r.Invalid, wish.Session.Problem)
+		r.Warnings = append(r.Warnings, wish.Session.Warnings...)
+	}
 	action := b.act(c, from, field, wish, filters, &r)
 	r.enter(store.Key{Collection: from.Kind, Name: key}, wish.Matches, action)
 	return r
@@ -128,15 +132,12 @@ func (b *build) act(c *derive.Ctx, from referrer, field string, wish ruleWish, f
 	if filters.Unresolved != nil {
 		r.Unresolved = append(r.Unresolved, filters.Unresolved)
 	}
-	if wish.Sessions != nil {
-		r.Warnings = append(r.Warnings, problemf(verdict.NotYetSupported, field+".sessionPersistence", "sessions do not stay with one endpoint yet"))
-	}
 	r.replacesPrefix(field+".filters", filters)
 	out := model.Route{Filters: filters.Headers, Rewrite: filters.Rewrite}
 	if filters.Redirect != nil {
 		out.Redirect = filters.Redirect
 	} else {
-		out.Forward = b.forward(c, from, field+".backendRefs", wish.Backends, r)
+		out.Forward = b.forward(c, from, field+".backendRefs", wish.Backends, wish.Session, r)
 	}
 	switch {
 	case r.Closed != nil || filters.Unresolved != nil:

@@ -74,6 +74,14 @@ func TestFiltersOfARule(t *testing.T) {
 			}}},
 		},
 		{
+			"a session of each backend", "{sessionPersistence: {absoluteTimeout: 1h, cookie: {name: s}}, backendRefs: [{name: one, port: 80}, {name: one, port: 80, weight: 2}, {name: one, port: 80, filters: [{type: RequestRedirect, requestRedirect: {hostname: c.example}}]}]}",
+			model.Route{Forward: &model.Forward{Backends: []model.WeightedBackend{
+				{Cluster: "shop/one:80", Weight: 1, Session: &model.Session{Cookie: model.Cookie{Name: "s", Path: "/"}, Lifetime: time.Hour}},
+				{Cluster: "shop/one:80", Weight: 2, Session: &model.Session{Cookie: model.Cookie{Name: "s-" + digest(model.ClusterID("shop/one:80")), Path: "/"}, Lifetime: time.Hour}},
+				{Cluster: "shop/one:80", Weight: 1, Redirect: &model.Redirect{Hostname: "c.example", Port: 8080, Status: 302}},
+			}}},
+		},
+		{
 			"a timeout of 0 is none", "{timeouts: {request: 10s, backendRequest: 0s}, " + to + "}",
 			model.Route{Forward: &model.Forward{Timeout: 10 * time.Second, Backends: []model.WeightedBackend{{Cluster: "shop/one:80", Weight: 1}}}},
 		},
@@ -137,6 +145,14 @@ func TestValuesThatNothingIsSpecifiedFor(t *testing.T) {
 		{"the port of an origin", "{filters: [{type: CORS, cors: {allowOrigins: ['http://a.example:0']}}]}", "spec.rules[0].filters[0].cors.allowOrigins[0]", verdict.UnsupportedValue, true},
 		{"everything beside a method", "{filters: [{type: CORS, cors: {allowMethods: ['*', GET]}}]}", "spec.rules[0].filters[0].cors.allowMethods", verdict.UnsupportedValue, true},
 		{"a header that is no name", "{filters: [{type: CORS, cors: {allowHeaders: ['x y']}}]}", "spec.rules[0].filters[0].cors.allowHeaders[0]", verdict.UnsupportedValue, true},
+		{"a session of half a second", "{sessionPersistence: {absoluteTimeout: 500ms, cookie: {}}}", "spec.rules[0].sessionPersistence.absoluteTimeout", verdict.UnsupportedValue, true},
+		{"a session of no time", "{sessionPersistence: {absoluteTimeout: soon, cookie: {}}}", "spec.rules[0].sessionPersistence.absoluteTimeout", verdict.UnsupportedValue, true},
+		{"a cookie that is kept for no time", "{sessionPersistence: {cookie: {lifetimeType: Permanent}}}", "spec.rules[0].sessionPersistence.absoluteTimeout", verdict.UnsupportedValue, true},
+		{"the name of a cookie", "{sessionPersistence: {cookie: {name: 'a;b'}}}", "spec.rules[0].sessionPersistence.cookie.name", verdict.UnsupportedValue, true},
+		{"the path of a cookie", "{sessionPersistence: {cookie: {path: 'a'}}}", "spec.rules[0].sessionPersistence.cookie.path", verdict.UnsupportedValue, true},
+		{"no header for a session", "{sessionPersistence: {type: Header}}", "spec.rules[0].sessionPersistence.header", verdict.UnsupportedValue, true},
+		{"a header that is not its own", "{sessionPersistence: {type: Header, header: {name: Cookie}}}", "spec.rules[0].sessionPersistence.header.name", verdict.UnsupportedValue, true},
+		{"a header without a name", "{sessionPersistence: {type: Header, header: {name: 'a b'}}}", "spec.rules[0].sessionPersistence.header.name", verdict.UnsupportedValue, true},
 		{"a mirror of what is redirected", "{filters: [{type: RequestRedirect, requestRedirect: {}}, {type: RequestMirror, requestMirror: {backendRef: {name: one, port: 80}}}]}", "spec.rules[0].filters", verdict.IncompatibleFilters, false},
 		{"filters that exclude each other", "{filters: [{type: RequestRedirect, requestRedirect: {}}, {type: URLRewrite, urlRewrite: {hostname: b.example}}]}", "spec.rules[0].filters", verdict.IncompatibleFilters, false},
 	} {
@@ -184,11 +200,11 @@ spec:
 	}
 }
 
-// What may be skipped is a warning; the rule serves.
-func TestFieldsWithoutEffectYet(t *testing.T) {
-	r, f, _ := oneRoute(t, "{sessionPersistence: {type: Cookie}, backendRefs: [{name: one, port: 80}]}", oneService)
-	equal(t, action(r), "shop/one:80*1")
-	equal(t, reasons(f), []string{"ok Attached", "warning NotYetSupported"})
+// What no proxy has is a warning; the rule serves.
+func TestFieldsWithoutEffect(t *testing.T) {
+	r, f, _ := oneRoute(t, "{sessionPersistence: {type: Header, absoluteTimeout: 1h, header: {name: X-S}}, backendRefs: [{name: one, port: 80}]}", oneService)
+	equal(t, r.Forward.Backends[0].Session, &model.Session{Header: "x-s"})
+	equal(t, reasons(f), []string{"ok Attached", "warning NoEffect"})
 }
 
 // A mirror that cannot be used is left out, and says so; requests pass.

@@ -61,7 +61,7 @@ func (b *build) readStream(c *derive.Ctx, from referrer, created int64, rules []
 	if len(rules) == 0 {
 		return out
 	}
-	out.Forward = b.forward(c, from, "spec.rules[0].backendRefs", plainBackends(rules[0]), &out.rule)
+	out.Forward = b.forward(c, from, "spec.rules[0].backendRefs", plainBackends(rules[0]), nil, &out.rule)
 	out.Uses, out.Clusters = distinct(out.Uses), distinctUpstreams(out.Clusters)
 	if len(rules) > 1 {
 		out.Extra = problemf(verdict.UnsupportedValue, "spec.rules[1]", "a %s has one rule here: nothing tells which connection another one would be for", from.Kind)

@@ -113,6 +113,9 @@ type WeightedBackend struct {
 	Filters  Filters
 	Rewrite  *Rewrite  `json:",omitzero"`
 	Redirect *Redirect `json:",omitzero"`
+	// Session keeps clients at one endpoint of this backend. It never decides which
+	// backend a request goes to.
+	Session *Session `json:",omitzero"`
 }
 
 // Rewrite changes host and path on the way to the backend.

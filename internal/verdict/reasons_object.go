@@ -24,6 +24,11 @@ var (
 		Meaning: "Gatehouse does not serve this kind or field yet. What must not be skipped answers 500 instead.",
 		Remedy:  "Leave it out.",
 	}
+	NoEffect = Reason{
+		Name: "NoEffect", Class: OutcomeClass,
+		Meaning: "A field asks for something that proxies do not have. The rest of the object serves.",
+		Remedy:  "Do as the message says, or leave the field out.",
+	}
 	OutOfScope = Reason{
 		Name: "OutOfScope", Class: OutcomeClass,
 		Meaning: "The kind configures something that Gatehouse is not.",
@@ -38,5 +43,5 @@ var (
 
 // objectReasons are those of this file.
 var objectReasons = []Reason{
-	Referenced, NotReferenced, Redundant, NoReadyEndpoints, NotYetSupported, OutOfScope, FeatureDisabled,
+	Referenced, NotReferenced, Redundant, NoReadyEndpoints, NotYetSupported, NoEffect, OutOfScope, FeatureDisabled,
 }

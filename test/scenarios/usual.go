@@ -2,7 +2,10 @@ package scenarios
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -31,6 +34,12 @@ http2_protocol_options:
   initial_stream_window_size: 65536
   initial_connection_window_size: 1048576
 http_filters:
+- {name: envoy.filters.http.cors, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.cors.v3.Cors}}
+- name: gatehouse.lifetime
+  typed_config:
+    '@type': type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua
+    source_codes: {until client ends: {inline_string: SCRIPT lifetime.lua}}
+- {name: envoy.filters.http.stateful_session, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.stateful_session.v3.StatefulSession}}
 - name: envoy.filters.http.router
   typed_config:
     '@type': type.googleapis.com/envoy.extensions.filters.http.router.v3.Router
@@ -61,7 +70,19 @@ retry_policy:
 // usualField is where a mapping names its fields that are as usual.
 const usualField = "as_usual"
 
+// scripts is where the scripts are that a text of usual fields names.
+const scripts = "../../internal/translate/envoy/"
+
+var script = regexp.MustCompile(`SCRIPT [a-z]+\.lua`)
+
 func parseUsual(text string) map[string]string {
+	text = script.ReplaceAllStringFunc(text, func(name string) string {
+		source, err := os.ReadFile(scripts + strings.TrimPrefix(name, "SCRIPT "))
+		if err != nil {
+			panic(err)
+		}
+		return strconv.Quote(string(source))
+	})
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
 		panic(err)

@@ -42,6 +42,11 @@
 //     request. Envoy draws once for all routes, so that bounds that add up give
 //     each share its weight, to a millionth.
 //
+//   - A session that ends by time in a cookie that clients drop when they end: Envoy
+//     keeps the time in the cookie's value and tells clients of it, too; a script
+//     takes out what it tells them. A session is a setting of a share, with a cookie
+//     of its own, so that weights decide which backend a request goes to.
+//
 //   - A gRPC call without a backend: 503, of which Envoy makes the status UNAVAILABLE.
 //
 //   - TLS by server name: each name is a filter chain. A listener has one for its own

@@ -4,6 +4,7 @@ import (
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	envoy_cors_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
 	envoy_router_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	envoy_session_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	envoy_hcm_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 )
@@ -19,6 +20,8 @@ func httpFilters() ([]*envoy_hcm_v3.HttpFilter, error) {
 		config message
 	}{
 		{corsFilter, &envoy_cors_v3.Cors{}},
+		{lifetimeFilter, lifetimeScripts()},
+		{sessionFilter, &envoy_session_v3.StatefulSession{}},
 		{"envoy.filters.http.router", &envoy_router_v3.Router{SuppressEnvoyHeaders: true}},
 	} {
 		config, err := pack(f.config)
@@ -32,15 +35,24 @@ func httpFilters() ([]*envoy_hcm_v3.HttpFilter, error) {
 	return out, nil
 }
 
-// perRoute turns a filter on for a route, with these settings.
-func perRoute(route *envoy_route_v3.Route, filter string, settings message) error {
-	config, err := pack(settings)
+// settings are what routes, hosts and shares configure filters with, by filter.
+type settings = map[string]*anypb.Any
+
+// configured adds settings of a filter to those of a route, or of a part of one.
+func configured(all settings, filter string, with message) (settings, error) {
+	config, err := pack(with)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if route.TypedPerFilterConfig == nil {
-		route.TypedPerFilterConfig = map[string]*anypb.Any{}
+	if all == nil {
+		all = settings{}
 	}
-	route.TypedPerFilterConfig[filter] = config
-	return nil
+	all[filter] = config
+	return all, nil
+}
+
+// perRoute turns a filter on for a route, with these settings.
+func perRoute(route *envoy_route_v3.Route, filter string, with message) (err error) {
+	route.TypedPerFilterConfig, err = configured(route.TypedPerFilterConfig, filter, with)
+	return err
 }

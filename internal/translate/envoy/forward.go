@@ -67,6 +67,7 @@ type share struct {
 	cluster string
 	weight  uint32
 	edits   headerEdits
+	session settings // those that keep clients at one endpoint
 }
 
 // translateShares checks backends; those of weight 0 get nothing and are dropped.
@@ -97,7 +98,11 @@ func translateShare(b model.WeightedBackend) (share, error) {
 		return share{}, err
 	}
 	edits, err := translateFilters(b.Filters)
-	return share{cluster: string(b.Cluster), weight: b.Weight, edits: edits}, within("filters", err)
+	if err != nil {
+		return share{}, within("filters", err)
+	}
+	session, err := translateSession(b.Session)
+	return share{cluster: string(b.Cluster), weight: b.Weight, edits: edits, session: session}, within("session", err)
 }
 
 func usedClusters(shares []share) []xdsserve.Name {
@@ -117,6 +122,7 @@ func spread(route *envoy_route_v3.Route, action *envoy_route_v3.RouteAction, rul
 	if len(shares) == 1 {
 		action.ClusterSpecifier = &envoy_route_v3.RouteAction_Cluster{Cluster: shares[0].cluster}
 		rule.then(shares[0].edits).onRoute(route)
+		route.TypedPerFilterConfig = shares[0].session
 		return
 	}
 	shared := !slices.ContainsFunc(shares, func(s share) bool { return !s.edits.isZero() })
@@ -125,7 +131,7 @@ func spread(route *envoy_route_v3.Route, action *envoy_route_v3.RouteAction, rul
 	}
 	weighted := &envoy_route_v3.WeightedCluster{}
 	for _, s := range shares {
-		out := &envoy_route_v3.WeightedCluster_ClusterWeight{Name: s.cluster, Weight: wrapperspb.UInt32(s.weight)}
+		out := &envoy_route_v3.WeightedCluster_ClusterWeight{Name: s.cluster, Weight: wrapperspb.UInt32(s.weight), TypedPerFilterConfig: s.session}
 		if !shared {
 			rule.then(s.edits).onShare(out)
 		}

@@ -86,11 +86,19 @@ var (
 	pathEdits = rapid.Custom(func(t *rapid.T) *model.PathEdit {
 		return &model.PathEdit{Prefix: rapid.Bool().Draw(t, "prefix"), Value: name("", "/", "/x/", "/x").Draw(t, "value")}
 	})
+	sessions = rapid.Custom(func(t *rapid.T) *model.Session {
+		return &model.Session{
+			Header:   name("", "", "x-session").Draw(t, "header"),
+			Cookie:   model.Cookie{Name: name("s", "s-1").Draw(t, "cookie"), Path: name("/", "/a").Draw(t, "path"), Permanent: rapid.Bool().Draw(t, "permanent"), Secure: rapid.Bool().Draw(t, "secure")},
+			Lifetime: rapid.SampledFrom([]time.Duration{0, 0, time.Second, time.Hour, time.Nanosecond, -1, 1 << 62}).Draw(t, "lifetime"),
+		}
+	})
 	weighted = rapid.Custom(func(t *rapid.T) model.WeightedBackend {
 		return model.WeightedBackend{
 			Cluster: name[model.ClusterID]("shop/a:80", "shop/b:80", "").Draw(t, "cluster"),
 			Weight:  rapid.SampledFrom([]uint32{0, 1, 1, 99, 1_000_000, 1<<32 - 1_000_000}).Draw(t, "weight"), Filters: filters.Draw(t, "filters"),
 			Rewrite: rapid.OneOf(rapid.Just[*model.Rewrite](nil), rapid.Just[*model.Rewrite](nil), rewrites).Draw(t, "rewrite"), Redirect: rapid.OneOf(rapid.Just[*model.Redirect](nil), rapid.Just[*model.Redirect](nil), redirects).Draw(t, "redirect"),
+			Session: rapid.OneOf(rapid.Just[*model.Session](nil), rapid.Just[*model.Session](nil), sessions).Draw(t, "session"),
 		}
 	})
 	forwards = rapid.Custom(func(t *rapid.T) *model.Forward {

@@ -67,7 +67,7 @@ func shareRoute(r model.Route, b model.WeightedBackend) model.Route {
 	r.Filters.Mirrors = slices.Concat(r.Filters.Mirrors, b.Filters.Mirrors)
 	r.Filters.CORS = cmp.Or(b.Filters.CORS, r.Filters.CORS)
 	r.Rewrite = over(r.Rewrite, b.Rewrite)
-	whole.Backends = []model.WeightedBackend{{Cluster: b.Cluster, Weight: 1}}
+	whole.Backends = []model.WeightedBackend{{Cluster: b.Cluster, Weight: 1, Session: b.Session}}
 	if b.Redirect != nil {
 		r.Redirect, r.Forward, r.Rewrite = b.Redirect, nil, nil
 	}
