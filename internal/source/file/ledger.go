@@ -4,30 +4,35 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
+	"sync"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // ledger counts the generations of objects: 1 when an object is new, one more
-// whenever anything but its metadata changes. It is not for concurrent use.
+// whenever anything but its metadata changes. Only one goroutine counts; its saver
+// reads beside it.
 type ledger struct {
-	now   map[store.Key]record
 	saver *saver // nil: memory only
+
+	mu      sync.Mutex
+	now     map[store.Key]record
+	unsaved map[store.Key]bool // changed since the saver took them
 }
 
 // record is what is kept of one object.
 type record struct {
-	Generation int64  `json:"generation"`
-	Spec       string `json:"spec"` // hash of everything but the metadata
+	Generation int64  `json:"generation,omitzero"`
+	Spec       string `json:"spec,omitzero"` // hash of everything but the metadata
 }
 
 // openLedger continues the ledger in a state directory; an empty dir keeps it in
 // memory. One that cannot be used is reported and started anew.
 func openLedger(dir string, log *slog.Logger) *ledger {
-	l := &ledger{now: map[store.Key]record{}}
+	l := &ledger{now: map[store.Key]record{}, unsaved: map[store.Key]bool{}}
 	if dir != "" {
-		l.saver = newSaver(filepath.Join(dir, "generations.json"), log)
-		maps.Copy(l.now, l.saver.load())
+		l.saver = newSaver(filepath.Join(dir, "generations.json"), l, log)
+		l.now = l.saver.load()
 	}
 	return l
 }
@@ -60,12 +65,35 @@ func (l *ledger) retain(keep func(store.Key) bool) {
 
 // note changes a record; the zero record drops it.
 func (l *ledger) note(key store.Key, r record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if r.Generation == 0 {
 		delete(l.now, key)
 	} else {
 		l.now[key] = r
 	}
 	if l.saver != nil {
-		l.saver.note(key, r)
+		l.unsaved[key] = true
+		l.saver.poke()
 	}
+}
+
+// takeUnsaved returns the records that changed since the last time, the zero record
+// for one that is dropped, and how many records there are.
+func (l *ledger) takeUnsaved() (changes map[store.Key]record, records int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changes = make(map[store.Key]record, len(l.unsaved))
+	for key := range l.unsaved {
+		changes[key] = l.now[key]
+	}
+	l.unsaved = map[store.Key]bool{}
+	return changes, len(l.now)
+}
+
+// all returns a copy of the records.
+func (l *ledger) all() map[store.Key]record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.now)
 }

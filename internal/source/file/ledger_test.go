@@ -86,7 +86,7 @@ func TestRestartGivesIdenticalObjects(t *testing.T) {
 
 func TestUselessStateIsAWarning(t *testing.T) {
 	for name, content := range map[string]string{
-		"truncated": `{"version":1,"objects":{"ConfigMap def`, "other version": `{"version":9}`, "binary": "\x00\xff", "empty": "",
+		"truncated": `{"version":1,"objects":{"ConfigMap def`, "bad line": "{\"version\":2}\n{\n", "other version": `{"version":9}`, "binary": "\x00\xff", "empty": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, state := t.TempDir(), t.TempDir()
@@ -98,7 +98,7 @@ func TestUselessStateIsAWarning(t *testing.T) {
 			if len(w.objects) != 1 || !strings.Contains(log.text(), "counting starts anew") {
 				t.Errorf("objects %v, log %q", w.names(), log.text())
 			}
-			if _, err := readLedger(filepath.Join(state, "generations.json")); err != nil {
+			if _, err := reread(t, filepath.Join(state, "generations.json")); err != nil {
 				t.Errorf("the file was not repaired: %v", err)
 			}
 		})
@@ -127,7 +127,7 @@ func TestLedgerIsSavedAfterABurst(t *testing.T) {
 	start(t, Options{Paths: []string{path}, StateDir: state})
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		if f, err := readLedger(filepath.Join(state, "generations.json")); err == nil && f.Objects["ConfigMap default/a"].Generation == 1 {
+		if got, err := reread(t, filepath.Join(state, "generations.json")); err == nil && got[configMap("a")].Generation == 1 {
 			break
 		}
 		if time.Now().After(deadline) {
