@@ -108,7 +108,7 @@ func (i *instance) find(ctx context.Context) (err error) {
 func (i *instance) build() {
 	c := i.config
 	graph := newGraph(c.ControllerName, c.Features, c.BindAddress)
-	i.target = xds.New(i.socket(), xdsserve.Options{Drain: host.DrainTime})
+	i.target = xds.New(i.socket(), c.XDSMaxReceiveBytes, xdsserve.Options{Drain: host.DrainTime})
 	i.tables = newTableFile(c.StateDir, i.io.Log)
 	i.loop = pipeline.New(pipeline.Options{
 		Graph: graph, Target: i.target, Memory: i.tables, Live: i.io.Live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,

@@ -31,6 +31,8 @@ func TestErrors(t *testing.T) {
 		{"bind", "bindAddress: localhost\n", "", `FILE:1: bindAddress "localhost" must be an IP address`},
 		{"controller", "controllerName: gatehouse\n", "", `FILE:1: controllerName "gatehouse" must be a domain and a path`},
 		{"duration", "drainTimeout: 2h\n", "", `FILE:1: drainTimeout "2h" must be a duration from 0s to 1h`},
+		{"bytes", "xdsMaxReceiveBytes: 64MiB\n", "", `FILE:1: xdsMaxReceiveBytes "64MiB" must be a number of bytes from 4194304 to 2147483647`},
+		{"few bytes", "xdsMaxReceiveBytes: 4194303\n", "", `FILE:1: xdsMaxReceiveBytes "4194303" must be a number of bytes from 4194304`},
 		{"format", "log: {format: xml}\n", "", `FILE:1: log.format "xml" must be one of text, json`},
 		{"same address", "metricsAddress: 127.0.0.1:19000\n", "", `settings: metricsAddress "127.0.0.1:19000" is also adminAddress; give each its own port`},
 	} {

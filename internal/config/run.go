@@ -18,7 +18,9 @@ type Run struct {
 	StateDir       string
 	KeepProxies    bool
 	DrainTimeout   time.Duration
-	Features       Features
+	// XDSMaxReceiveBytes is the largest request taken from an Envoy.
+	XDSMaxReceiveBytes int
+	Features           Features
 	// LogLevel of Gatehouse itself: debug, info, warn, error.
 	LogLevel string
 	LogJSON  bool

@@ -135,6 +135,26 @@ func setDuration(to *time.Duration, values []string) error {
 	return nil
 }
 
+// Bounds of a request from an Envoy. Less is what gRPC takes by itself; more cannot
+// be said in the frame of a message.
+const (
+	minReceive = 4 << 20
+	maxReceive = 1<<31 - 1
+)
+
+func setBytes(to *int, values []string, least, most int) error {
+	v, err := one(values)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < least || n > most {
+		return fmt.Errorf("must be a number of bytes from %d to %d", least, most)
+	}
+	*to = n
+	return nil
+}
+
 func setChoice(to *string, values []string, choices ...string) error {
 	v, err := one(values)
 	if err != nil {

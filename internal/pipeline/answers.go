@@ -25,6 +25,8 @@ func (l *Loop) answer(ctx context.Context, e xdsserve.Event) {
 		l.Log.Info("proxy connected", observe.KeyProxy, e.Proxy, observe.KeyGateway, e.Group)
 	case xdsserve.Disconnected:
 		l.disconnected(ctx, e)
+	case xdsserve.Unidentified:
+		l.Log.Error("a proxy could not be served", observe.KeyMessage, e.Message)
 	case xdsserve.Sent:
 		l.board.answered(e.Proxy, true, e.At)
 	case xdsserve.Settled:

@@ -41,7 +41,7 @@ func countAnswer(m *observe.Metrics, e xdsserve.Event) {
 		m.BytesSent.Add(float64(e.Bytes))
 	case xdsserve.Doubted, xdsserve.Refused:
 		m.Nacks.WithLabelValues(ShortType(e.Type)).Inc()
-	case xdsserve.Acknowledged, xdsserve.Settled, xdsserve.WarmTimedOut, xdsserve.Unserved:
+	case xdsserve.Acknowledged, xdsserve.Settled, xdsserve.WarmTimedOut, xdsserve.Unserved, xdsserve.Unidentified:
 	}
 }
 

@@ -93,7 +93,7 @@ func (c *connection) run(ctx context.Context) (err error) {
 	case err := <-c.failed:
 		return closedBy(err)
 	case <-ctx.Done():
-		return ctx.Err()
+		return closedBy(<-c.failed)
 	}
 }
 
@@ -118,7 +118,7 @@ func (c *connection) loop(ctx context.Context, req *discovery_v3.DeltaDiscoveryR
 		case err := <-c.failed:
 			return closedBy(err)
 		case <-ctx.Done():
-			return ctx.Err()
+			return closedBy(<-c.failed)
 		}
 	}
 }
@@ -210,6 +210,7 @@ func (c *connection) join(req *discovery_v3.DeltaDiscoveryRequest) error {
 // leave takes the stream out of the Server.
 func (c *connection) leave(cause error) {
 	if c.session == nil {
+		c.leaveUnidentified(cause)
 		return
 	}
 	s, proxy, group := c.server, c.session.proxy, c.session.group
@@ -223,11 +224,23 @@ func (c *connection) leave(cause error) {
 	}
 	s.memorize(identity{group, proxy}, m)
 	s.mu.Unlock()
-	e := Event{Kind: Disconnected, Proxy: proxy, Group: group, At: time.Now()}
-	if cause != nil {
-		e.Message = cause.Error()
+	s.opts.Observe(ended(Event{Kind: Disconnected, Proxy: proxy, Group: group}, cause))
+}
+
+// leaveUnidentified reports a stream that failed with its first request, which is
+// the largest of a proxy that connects again.
+func (c *connection) leaveUnidentified(cause error) {
+	if cause != nil && c.server.closing.Err() == nil {
+		c.server.opts.Observe(ended(Event{Kind: Unidentified}, cause))
 	}
-	s.opts.Observe(e)
+}
+
+func ended(e Event, cause error) Event {
+	e.At = time.Now()
+	if cause != nil {
+		e.Message, e.Exhausted = cause.Error(), status.Code(cause) == codes.ResourceExhausted
+	}
+	return e
 }
 
 func (c *connection) rouse() {
@@ -237,9 +250,10 @@ func (c *connection) rouse() {
 	}
 }
 
-// closedBy returns nil when the proxy closed the stream in order.
+// closedBy returns nil when the proxy closed the stream, or its connection. The
+// reader's word counts: a request that cannot be taken also ends the stream's context.
 func closedBy(err error) error {
-	if errors.Is(err, io.EOF) || status.Code(err) == codes.Canceled {
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled {
 		return nil
 	}
 	return err

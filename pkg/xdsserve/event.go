@@ -11,6 +11,8 @@ const (
 	Connected EventKind = "connected"
 	// Disconnected: its stream ended, with Message as the cause, empty when the proxy closed it.
 	Disconnected EventKind = "disconnected"
+	// Unidentified: a stream ended with Message before the proxy had said who it is.
+	Unidentified EventKind = "unidentified"
 	// Sent: a response left, with Names, Removed and Bytes.
 	Sent EventKind = "sent"
 	// Acknowledged: the proxy took a response; Names and Removed are its resources.
@@ -45,4 +47,7 @@ type Event struct {
 	Removed []string
 	Bytes   int // of the response on the wire, without framing
 	Message string
+	// Exhausted: the stream ended because the proxy sent more in one request, or
+	// listed or asked for more names, than is taken.
+	Exhausted bool
 }

@@ -30,19 +30,24 @@ func TestStreamsEndWithAReason(t *testing.T) {
 		first *discovery_v3.DeltaDiscoveryRequest
 		want  codes.Code
 		text  string
+		event xdsserve.EventKind
 	}{
-		"no node id": {&discovery_v3.DeltaDiscoveryRequest{TypeUrl: string(xdsserve.Cluster)}, codes.InvalidArgument, "node.id"},
+		"no node id": {&discovery_v3.DeltaDiscoveryRequest{TypeUrl: string(xdsserve.Cluster)}, codes.InvalidArgument, "node.id", xdsserve.Unidentified},
 		"too many names": {&discovery_v3.DeltaDiscoveryRequest{
 			Node: &envoy_core_v3.Node{Id: "p"}, TypeUrl: string(xdsserve.Endpoints), ResourceNamesSubscribe: many("e", 11),
-		}, codes.ResourceExhausted, "10"},
+		}, codes.ResourceExhausted, "10", xdsserve.Disconnected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newHall(t, xdsserve.Options{MaxNames: 10}).connect()
+			h := newHall(t, xdsserve.Options{MaxNames: 10})
+			p := h.connect()
 			p.send(c.first)
 			_, err := p.stream.Recv()
 			if status.Code(err) != c.want || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("error %v, want %v about %s", err, c.want, c.text)
 			}
+			h.log.untilEvent(0, func(e xdsserve.Event) bool {
+				return e.Kind == c.event && strings.Contains(e.Message, c.text) && e.Exhausted == (c.want == codes.ResourceExhausted)
+			})
 		})
 	}
 }

@@ -26,7 +26,7 @@ func (s *session) receive(req *discovery_v3.DeltaDiscoveryRequest) error {
 	}
 	first, resumed := !s.asked[k], s.resumed
 	if kept := len(req.GetInitialResourceVersions()); kept > s.opts.MaxNames {
-		return fmt.Errorf("proxy %q lists %d resources that it has; at most %d are taken: raise Options.MaxNames", s.proxy, kept, s.opts.MaxNames)
+		return fmt.Errorf("proxy %q lists %d resources that it has; at most %d are taken (Options.MaxNames)", s.proxy, kept, s.opts.MaxNames)
 	}
 	if first {
 		s.meet(k, req)
@@ -154,7 +154,7 @@ func (s *session) subscribe(k key, kept bool) error {
 	}
 	if !r.subscribed {
 		if s.named++; s.named > s.opts.MaxNames {
-			return fmt.Errorf("proxy %q asks for more than %d resources by name; raise Options.MaxNames", s.proxy, s.opts.MaxNames)
+			return fmt.Errorf("proxy %q asks for more than %d resources by name (Options.MaxNames)", s.proxy, s.opts.MaxNames)
 		}
 	}
 	r.subscribed, r.declined = true, false

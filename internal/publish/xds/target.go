@@ -17,19 +17,31 @@ type Target struct {
 	*xdsserve.Server
 	queue    *queue
 	path     string
+	receive  int
 	grpc     *grpc.Server
 	listener net.Listener
 }
 
-// New returns a Target that is not listening yet; o.Observe is its own.
-func New(socket string, o xdsserve.Options) *Target {
+// New returns a Target that is not listening yet. A request may have up to maxReceive
+// bytes, and list as many resources as fit; o.Observe and o.MaxNames are its own.
+func New(socket string, maxReceive int, o xdsserve.Options) *Target {
 	q := newQueue()
-	o.Observe = q.put
-	return &Target{Server: xdsserve.New(o), queue: q, path: socket}
+	o.Observe = func(e xdsserve.Event) { q.put(withRemedy(e)) }
+	o.MaxNames = maxReceive / listedBytes
+	return &Target{Server: xdsserve.New(o), queue: q, path: socket, receive: maxReceive}
 }
 
-// maxReceiveBytes admits a reconnecting proxy that lists 40,000 resources.
-const maxReceiveBytes = 64 << 20
+// listedBytes is what a proxy that connects again needs to list a resource, with
+// its version: hardly ever more.
+const listedBytes = 256
+
+// withRemedy adds what an operator can do about a stream that ended.
+func withRemedy(e xdsserve.Event) xdsserve.Event {
+	if e.Exhausted {
+		e.Message += "; raise --xds-max-receive-bytes"
+	}
+	return e
+}
 
 // Start listens on the socket, which only this user may open.
 func (t *Target) Start(ctx context.Context) error {
@@ -43,7 +55,7 @@ func (t *Target) Start(ctx context.Context) error {
 	if err := os.Chmod(t.path, 0o600); err != nil {
 		return fmt.Errorf("xds socket %s: %w", t.path, err)
 	}
-	t.grpc = grpc.NewServer(xdsserve.ServerOptions(maxReceiveBytes)...)
+	t.grpc = grpc.NewServer(xdsserve.ServerOptions(t.receive)...)
 	discovery_v3.RegisterAggregatedDiscoveryServiceServer(t.grpc, t.Server)
 	t.listener = listener
 	return nil
