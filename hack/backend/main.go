@@ -63,6 +63,12 @@ func start(ctx context.Context, spec string) (server io.Closer, line string, err
 			return nil, "", err
 		}
 		return b, fmt.Sprintf("%s: tcp %s", name, b.Addr), nil
+	case protocol == "udp":
+		b, err := backend.StartUDP(ctx, name, address)
+		if err != nil {
+			return nil, "", err
+		}
+		return b, fmt.Sprintf("%s: udp %s", name, b.Addr), nil
 	}
-	return nil, "", fmt.Errorf("%q has protocol %q; it must be http or tcp", spec, protocol)
+	return nil, "", fmt.Errorf("%q has protocol %q; it must be http, tcp or udp", spec, protocol)
 }

@@ -204,6 +204,10 @@ func (b *build) attachTCP(c *derive.Ctx, _ string, route *gateway_v1.TCPRoute) (
 	return b.attach(c, guest{Kind: kindTCPRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}), true
 }
 
+func (b *build) attachUDP(c *derive.Ctx, _ string, route *gateway_v1.UDPRoute) (attachment, bool) {
+	return b.attach(c, guest{Kind: kindUDPRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}), true
+}
+
 func (b *build) attachTLS(c *derive.Ctx, _ string, route *gateway_v1.TLSRoute) (attachment, bool) {
 	g := guest{Kind: kindTLSRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}
 	for _, host := range route.Spec.Hostnames {

@@ -75,14 +75,14 @@ func (b *build) resolveService(c *derive.Ctx, field string, from referrer, to ta
 		return backend{Problem: problemf(verdict.BackendNotFound, field+".port", "Service %s: a port is required", to.name()).about(to.key())}
 	}
 	number := strconv.Itoa(int(*wanted))
-	key := derive.JoinKey(to.name(), number)
+	key := derive.JoinKey(to.name(), string(portOf(int(*wanted), from.datagrams())))
 	port, exists := derive.Get(c, b.ports, key)
 	if !exists {
-		return backend{Problem: b.noPort(c, field, to, number)}
+		return backend{Problem: b.noPort(c, field, from, to, number)}
 	}
 	var tls *model.UpstreamTLS
 	uses := []string{to.String()}
-	if !from.Through {
+	if !from.Through && !from.datagrams() {
 		policy, name, rests := b.secure(c, to, port.Name)
 		if uses = append(uses, rests...); policy != nil && policy.failure() != nil {
 			why := policy.failure()
@@ -106,7 +106,7 @@ func (b *build) resolveService(c *derive.Ctx, field string, from referrer, to ta
 }
 
 // noPort says what is missing of a Service.
-func (b *build) noPort(c *derive.Ctx, field string, to target, number string) *problem {
+func (b *build) noPort(c *derive.Ctx, field string, from referrer, to target, number string) *problem {
 	isExternal, exists := derive.Get(c, b.externalNames, to.name())
 	switch {
 	case !exists:
@@ -114,7 +114,7 @@ func (b *build) noPort(c *derive.Ctx, field string, to target, number string) *p
 	case isExternal:
 		return problemf(verdict.InvalidKind, field, "Service %s is of type ExternalName, which is not forwarded to: use an XBackend", to.name()).about(to.key())
 	default:
-		return problemf(verdict.BackendNotFound, field+".port", "Service %s has no TCP port %s", to.name(), number).about(to.key())
+		return problemf(verdict.BackendNotFound, field+".port", "Service %s has no %s port %s", to.name(), from.transport(), number).about(to.key())
 	}
 }
 
@@ -152,6 +152,8 @@ func clusterID(from referrer, backend string) model.ClusterID {
 		return model.ClusterID("tcp/" + backend)
 	case kindTCPRoute:
 		return model.ClusterID("tcp/" + backend)
+	case kindUDPRoute:
+		return model.ClusterID("udp/" + backend)
 	case kindGRPCRoute:
 		return model.ClusterID("grpc/" + backend)
 	default:
@@ -166,6 +168,8 @@ func speaks(field, routeKind, appProtocol string, secured bool, to target) (mode
 	switch {
 	case routeKind == kindTCPRoute, routeKind == kindTLSRoute:
 		return model.UpstreamTCP, nil
+	case routeKind == kindUDPRoute:
+		return model.UpstreamUDP, nil
 	case appProtocol == "kubernetes.io/h2c":
 		return model.UpstreamHTTP2, nil
 	case routeKind == kindHTTPRoute && (appProtocol == "kubernetes.io/ws" || secured && appProtocol == "kubernetes.io/wss"):
@@ -189,6 +193,9 @@ func plainProtocol(routeKind string) model.UpstreamProtocol {
 
 // speaksExternal is the protocol that a kind of route speaks to an XBackend.
 func speaksExternal(field, routeKind, protocol string, to target) (model.UpstreamProtocol, *problem) {
+	if routeKind == kindUDPRoute {
+		return "", problemf(verdict.UnsupportedProtocol, field, "XBackend %s has no protocol for datagrams: use a Service", to.name()).about(to.key())
+	}
 	if (routeKind == kindTCPRoute || routeKind == kindTLSRoute) && (protocol == "" || protocol == "TCP") {
 		return model.UpstreamTCP, nil
 	}

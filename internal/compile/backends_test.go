@@ -79,7 +79,7 @@ func TestBackendsOfARule(t *testing.T) {
 		{"all are missing", "{name: absent, port: 80}", nil, "500", "False BackendNotFound"},
 		{"the port is missing", "{name: one, port: 81}", []string{one}, "500", "False BackendNotFound"},
 		{"no port is named", "{name: one}", []string{one}, "500", "False BackendNotFound"},
-		{"a UDP port", "{name: one, port: 53}", []string{service("shop/one", "{ports: [{port: 53, protocol: UDP}]}")}, "500", "False BackendNotFound"},
+		{"a port for UDP", "{name: one, port: 53}", []string{service("shop/one", "{ports: [{port: 53, protocol: UDP}]}")}, "500", "False BackendNotFound"},
 		{"another kind", "{group: example.net, kind: Thing, name: one}", nil, "500", "False InvalidKind"},
 		{"a ServiceImport", "{group: multicluster.x-k8s.io, kind: ServiceImport, name: one, port: 80}", nil, "500", "False InvalidKind"},
 		{"an ExternalName Service", "{name: one, port: 80}", []string{service("shop/one", "{type: ExternalName, externalName: x.example, ports: [{port: 80}]}")}, "500", "False InvalidKind"},

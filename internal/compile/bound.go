@@ -13,15 +13,15 @@ import (
 // where its connections go.
 type bound struct {
 	Listener model.Listener
-	// Sections are the "gateway|listener" of TCP and TLS listeners.
+	// Sections are the "gateway|listener" of TCP, TLS and UDP listeners.
 	Sections []string
 }
 
-// key is the listener's key in the model: "namespace/name/address/port".
+// key is the listener's key in the model: "namespace/name/address/port", with "/udp" for UDP.
 func (l bound) key() string { return listenerKey(l.Listener) }
 
 func listenerKey(l model.Listener) string {
-	return string(l.Gateway) + "/" + bindKey(l.Address, l.Port)
+	return string(l.Gateway) + "/" + bindKey(l.Address, portOf(int(l.Port), l.Protocol == model.UDP))
 }
 
 // boundItems are the bound ports of one Gateway.
@@ -37,11 +37,11 @@ func boundItems(_ *derive.Ctx, _ string, s served) []derive.Item[bound] {
 				l.Listener.Table = p.Sections[0].table()
 			}
 			for _, section := range p.Sections {
-				if section.Protocol == model.TCP || section.Protocol == model.TLS {
+				if section.Protocol == model.TLS || !section.named() {
 					l.Sections = append(l.Sections, sectionKey(s.ID, section.Name))
 				}
 			}
-			items = append(items, derive.Item[bound]{Key: bindKey(address, p.Number), Value: l})
+			items = append(items, derive.Item[bound]{Key: bindKey(address, p.key()), Value: l})
 		}
 	}
 	return items
@@ -64,7 +64,7 @@ func (b *build) listener(c *derive.Ctx, key string) (model.Listener, bool) {
 	switch {
 	case len(at.Sections) == 0:
 		return out, true
-	case out.Protocol == model.TCP:
+	case out.Protocol == model.TCP || out.Protocol == model.UDP:
 		if s, attached := derive.Get(c, b.streams, derive.JoinKey(at.Sections[0], "")); attached {
 			out.Stream, routes = s.Forward, []string{s.Route}
 		}

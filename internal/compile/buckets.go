@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"strconv"
 	"strings"
 
 	discovery_v1 "k8s.io/api/discovery/v1"
@@ -14,7 +13,7 @@ import (
 
 func itself(_, value string) []string { return []string{value} }
 
-func claimPort(_ string, c claim) []string { return []string{strconv.Itoa(int(c.Port))} }
+func claimPort(_ string, c claim) []string { return []string{string(c.Port)} }
 
 func useSecret(_ string, u certificateUse) []string { return []string{u.Secret} }
 
@@ -40,7 +39,7 @@ func tableSpecID(_ string, t tableSpec) []string { return []string{string(t.ID)}
 
 func boundKey(_ string, l bound) []string { return []string{l.key()} }
 
-// boundSection is a bucket for each TCP or TLS listener that holds its port.
+// boundSection is a bucket for each TCP, TLS or UDP listener that holds its port.
 func boundSection(_ string, l bound) []string { return l.Sections }
 
 func sliceService(_ string, s *discovery_v1.EndpointSlice) []string { return nonEmpty(serviceOf(s)) }

@@ -176,14 +176,16 @@ func (b *build) deriveHTTP(g *derive.Graph, m *model.Collections) {
 	b.sharesByCluster = derive.Group(g, "shares by cluster", shares, shareClusters)
 }
 
-// deriveStreams gives each TCP listener, and each server name of TLS listeners, its route.
+// deriveStreams gives each TCP and UDP listener, and each server name of TLS listeners, its route.
 func (b *build) deriveStreams(g *derive.Graph, m *model.Collections) {
 	b.streamAttachments = derive.Union(g, "stream attachment",
 		derive.Part[attachment]{Prefix: tcpIdent, Of: derive.Map(g, "tcp attachment", b.in.tcpRoutes, b.attachTCP)},
-		derive.Part[attachment]{Prefix: tlsIdent, Of: derive.Map(g, "tls attachment", b.in.tlsRoutes, b.attachTLS)})
+		derive.Part[attachment]{Prefix: tlsIdent, Of: derive.Map(g, "tls attachment", b.in.tlsRoutes, b.attachTLS)},
+		derive.Part[attachment]{Prefix: udpIdent, Of: derive.Map(g, "udp attachment", b.in.udpRoutes, b.attachUDP)})
 	b.streamRules = derive.Union(g, "stream rule",
 		derive.Part[streamRule]{Prefix: tcpIdent, Of: derive.Map(g, "tcp rule", b.in.tcpRoutes, b.readTCP)},
-		derive.Part[streamRule]{Prefix: tlsIdent, Of: derive.Map(g, "tls rule", b.in.tlsRoutes, b.readTLS)})
+		derive.Part[streamRule]{Prefix: tlsIdent, Of: derive.Map(g, "tls rule", b.in.tlsRoutes, b.readTLS)},
+		derive.Part[streamRule]{Prefix: udpIdent, Of: derive.Map(g, "udp rule", b.in.udpRoutes, b.readUDP)})
 	b.streamsBySection = derive.Group(g, "streams by section", derive.Expand(g, "stream membership", b.streamAttachments,
 		func(_ *derive.Ctx, _ string, a attachment) []derive.Item[membership] { return membershipsOf(a) }), memberSection)
 	b.streamPlacesByKey = derive.Group(g, "stream places", derive.Expand(g, "stream place", b.streamAttachments, streamPlaces), streamPlaceKey)

@@ -15,7 +15,18 @@ type claim struct {
 	Gateway model.GatewayID
 	Created int64
 	Address netip.Addr
-	Port    uint16
+	Port    portKey
+}
+
+// portKey is "53", or "53/udp": connections and datagrams have ports of their own.
+type portKey string
+
+func portOf(number int, udp bool) portKey {
+	key := portKey(strconv.Itoa(number))
+	if udp {
+		key += "/udp"
+	}
+	return key
 }
 
 // loss is a claim that an older Gateway's one leaves without its port.
@@ -31,10 +42,10 @@ func portClaims(_ *derive.Ctx, _ string, g gateway) []derive.Item[claim] {
 	if !g.claims() {
 		return nil
 	}
-	var ports []uint16
+	var ports []portKey
 	for _, l := range g.Listeners {
 		if l.Accepted {
-			ports = append(ports, l.Port)
+			ports = append(ports, l.portKey())
 		}
 	}
 	var items []derive.Item[claim]
@@ -95,8 +106,8 @@ func lossItems(_ *derive.Ctx, _ string, losses []loss) []derive.Item[loss] {
 }
 
 // lost tells whether another Gateway keeps this one from an address and port.
-func (b *build) lost(c *derive.Ctx, g model.GatewayID, address netip.Addr, port uint16) (loss, bool) {
-	return derive.Get(c, b.losses, derive.JoinKey(strconv.Itoa(int(port)), lossItem(g, address)))
+func (b *build) lost(c *derive.Ctx, g model.GatewayID, address netip.Addr, port portKey) (loss, bool) {
+	return derive.Get(c, b.losses, derive.JoinKey(string(port), lossItem(g, address)))
 }
 
 func lossItem(g model.GatewayID, address netip.Addr) string {
@@ -144,7 +155,7 @@ func addressText(address netip.Addr) string {
 	return address.String()
 }
 
-// bindKey is "address/port".
-func bindKey(address netip.Addr, port uint16) string {
-	return addressText(address) + "/" + strconv.Itoa(int(port))
+// bindKey is "address/port", with "/udp" for UDP.
+func bindKey(address netip.Addr, port portKey) string {
+	return addressText(address) + "/" + string(port)
 }

@@ -11,7 +11,7 @@ import (
 
 func TestSettleClaims(t *testing.T) {
 	at := func(gateway string, created int64, address string) claim {
-		c := claim{Gateway: model.GatewayID(gateway), Created: created, Port: 80}
+		c := claim{Gateway: model.GatewayID(gateway), Created: created, Port: "80"}
 		if address != "" {
 			c.Address = netip.MustParseAddr(address)
 		}

@@ -13,13 +13,14 @@ import (
 // them, as the specification lets none win. Listeners of protocols that are not
 // served take part in no conflict.
 func conflict(all []listener) {
-	ports := map[uint16][]*listener{}
+	ports := map[portKey][]*listener{}
 	for i := range all {
 		if l := &all[i]; l.Protocol != "" {
-			ports[l.Port] = append(ports[l.Port], l)
+			ports[l.portKey()] = append(ports[l.portKey()], l)
 		}
 	}
-	for port, shared := range ports {
+	for _, shared := range ports {
+		port := shared[0].Port
 		if !alike(shared) {
 			refuse(shared, verdict.ProtocolConflict, fmt.Sprintf("port %d is used for %s", port, strings.Join(protocolsOf(shared), " and ")))
 			continue
@@ -31,8 +32,8 @@ func conflict(all []listener) {
 		for host, same := range hosts {
 			switch {
 			case len(same) == 1:
-			case same[0].Protocol == model.TCP:
-				refuse(same, verdict.ProtocolConflict, fmt.Sprintf("port %d can have one TCP listener only", port))
+			case !same[0].named():
+				refuse(same, verdict.ProtocolConflict, fmt.Sprintf("port %d can have one %s listener only", port, same[0].Protocol))
 			default:
 				refuse(same, verdict.HostnameConflict, fmt.Sprintf("port %d and host name %q are the same", port, domainOf(host)))
 			}

@@ -19,7 +19,9 @@ func TestListenerConflicts(t *testing.T) {
 		{"HTTP and HTTPS", []string{"{name: a, port: 80, protocol: HTTP}", "{name: b, port: 80, protocol: HTTPS, hostname: a.example, tls: {}}", "{name: c, port: 81, protocol: HTTP}"}, "a ProtocolConflict, b ProtocolConflict, c NoConflicts"},
 		{"TCP takes its port alone", []string{"{name: a, port: 80, protocol: TCP}", "{name: b, port: 80, protocol: HTTP}"}, "a ProtocolConflict, b ProtocolConflict"},
 		{"two of TCP", []string{"{name: a, port: 80, protocol: TCP}", "{name: b, port: 80, protocol: TCP}"}, "a ProtocolConflict, b ProtocolConflict"},
-		{"what is not served conflicts with nothing", []string{"{name: a, port: 80, protocol: UDP}", "{name: b, port: 80, protocol: HTTP}"}, "a NoConflicts, b NoConflicts"},
+		{"two of UDP", []string{"{name: a, port: 80, protocol: UDP}", "{name: b, port: 80, protocol: UDP}"}, "a ProtocolConflict, b ProtocolConflict"},
+		{"UDP beside any other", []string{"{name: a, port: 80, protocol: UDP}", "{name: b, port: 80, protocol: TCP}", "{name: c, port: 81, protocol: UDP}", "{name: d, port: 81, protocol: HTTPS, tls: {}}"}, "a NoConflicts, b NoConflicts, c NoConflicts, d NoConflicts"},
+		{"what is not served conflicts with nothing", []string{"{name: a, port: 80, protocol: example.net/own}", "{name: b, port: 80, protocol: HTTP}"}, "a NoConflicts, b NoConflicts"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := with(t, classYAML, gatewayYAML(c.listeners...))

@@ -41,7 +41,7 @@ func (panicker) Helper() {}
 func (panicker) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
-	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "http", "http", "http", "http", "grpc", "tcp", "tls",
+	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "http", "http", "http", "http", "grpc", "tcp", "tls", "udp",
 		"service", "service", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "namespace", "other") {
 	case "class":
 		return drawClass(t)
@@ -59,6 +59,9 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	case "tls":
 		return fmt.Sprintf("kind: TLSRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  parentRefs: [%s]\n  hostnames: [%q]\n  rules:\n  - backendRefs: [%s]\n",
 			pick(t, "name", "1", "2"), ns, drawAge(t), drawParents(t), pick(t, "host", drawnHosts[1:]...), drawBackends(t, false))
+	case "udp":
+		return fmt.Sprintf("kind: UDPRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  parentRefs: [%s]\n  rules:\n  - backendRefs: [%s]\n",
+			pick(t, "name", "1", "2"), ns, drawAge(t), drawParents(t), drawBackends(t, false))
 	case "service":
 		return drawService(t, ns)
 	case "slice":
@@ -104,6 +107,7 @@ spec:
   - {name: l0, protocol: HTTP, port: 80, allowedRoutes: {namespaces: {from: All}}}
   - {name: l1, protocol: HTTPS, port: 443, hostname: "*.example", allowedRoutes: {namespaces: {from: Selector, selector: {matchLabels: {team: red}}}}, tls: {certificateRefs: [{name: s1, namespace: b}]}}
   - {name: l2, protocol: TCP, port: 9000, allowedRoutes: {namespaces: {from: All}}}
+  - {name: l3, protocol: UDP, port: 9000, allowedRoutes: {namespaces: {from: All}}}
 `, `
 kind: HTTPRoute
 metadata: {name: r1, namespace: b}
@@ -117,16 +121,22 @@ metadata: {name: t1, namespace: b}
 spec:
   parentRefs: [{name: g, namespace: a}]
   rules: [{backendRefs: [{name: s2, port: 80, namespace: a}]}]
+`, `
+kind: UDPRoute
+metadata: {name: t1, namespace: b}
+spec:
+  parentRefs: [{name: g, namespace: a}]
+  rules: [{backendRefs: [{name: s2, port: 80, namespace: a}, {name: s1, port: 80}]}]
 `,
-		"kind: ReferenceGrant\nmetadata: {name: n1, namespace: a}\nspec: {from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: b}, {group: gateway.networking.k8s.io, kind: TCPRoute, namespace: b}], to: [{group: '', kind: Service}]}",
+		"kind: ReferenceGrant\nmetadata: {name: n1, namespace: a}\nspec: {from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: b}, {group: gateway.networking.k8s.io, kind: TCPRoute, namespace: b}, {group: gateway.networking.k8s.io, kind: UDPRoute, namespace: b}], to: [{group: '', kind: Service}]}",
 		"kind: ReferenceGrant\nmetadata: {name: n1, namespace: b}\nspec: {from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: a}], to: [{group: '', kind: Secret, name: s1}]}",
 		"kind: Secret\nmetadata: {name: s1, namespace: b}\ndata: " + pairs["good"],
 	}
 	for _, ns := range drawnNamespaces {
 		for _, name := range []string{"1", "2"} {
 			documents = append(documents,
-				fmt.Sprintf("kind: Service\nmetadata: {name: s%s, namespace: %s}\nspec: {ports: [{name: http, port: 80}, {name: more, port: 81}]}", name, ns),
-				fmt.Sprintf("kind: EndpointSlice\nmetadata: {name: e%s, namespace: %s, labels: {kubernetes.io/service-name: s%s}}\naddressType: IPv4\nports: [{name: http, port: 8080}]\nendpoints: [{addresses: [10.0.0.1]}]", name, ns, name))
+				fmt.Sprintf("kind: Service\nmetadata: {name: s%s, namespace: %s}\nspec: {ports: [{name: http, port: 80}, {name: more, port: 81}, {name: dns, port: 80, protocol: UDP}]}", name, ns),
+				fmt.Sprintf("kind: EndpointSlice\nmetadata: {name: e%s, namespace: %s, labels: {kubernetes.io/service-name: s%s}}\naddressType: IPv4\nports: [{name: http, port: 8080}, {name: dns, port: 5300, protocol: UDP}]\nendpoints: [{addresses: [10.0.0.1]}]", name, ns, name))
 		}
 	}
 	return documents
@@ -160,13 +170,13 @@ func drawGateway(t *rapid.T, ns string) string {
 }
 
 func drawListener(t *rapid.T, i int) string {
-	protocol := pick(t, "protocol", "HTTP", "HTTP", "HTTPS", "HTTPS", "TCP", "TLS")
-	port := map[string]string{"HTTP": "80", "HTTPS": "443", "TCP": "9000", "TLS": "443"}[protocol]
+	protocol := pick(t, "protocol", "HTTP", "HTTP", "HTTPS", "HTTPS", "TCP", "TLS", "UDP")
+	port := map[string]string{"HTTP": "80", "HTTPS": "443", "TCP": "9000", "TLS": "443", "UDP": "9000"}[protocol]
 	if rapid.IntRange(0, 7).Draw(t, "odd port") == 0 {
 		port = "80"
 	}
 	out := fmt.Sprintf("  - {name: l%d, protocol: %s, port: %s", i, protocol, port)
-	if host := pick(t, "hostname", drawnHosts...); host != "" && protocol != "TCP" {
+	if host := pick(t, "hostname", drawnHosts...); host != "" && protocol != "TCP" && protocol != "UDP" {
 		out += fmt.Sprintf(", hostname: %q", host)
 	}
 	out += pick(t, "allowed", "", "", ", allowedRoutes: {namespaces: {from: All}}", ", allowedRoutes: {namespaces: {from: All}}",
@@ -248,8 +258,8 @@ func drawService(t *rapid.T, ns string) string {
 	if rapid.IntRange(0, 9).Draw(t, "external") == 0 {
 		return fmt.Sprintf("kind: Service\nmetadata: {name: s1, namespace: %s}\nspec: {type: ExternalName, externalName: x.example, ports: [{port: 80}]}", ns)
 	}
-	return fmt.Sprintf("kind: Service\nmetadata: {name: s%s, namespace: %s}\nspec: {%sports: [{name: http, port: 80%s}, {name: more, port: 81}]}",
-		pick(t, "name", "1", "2"), ns, pick(t, "selector", "", "selector: {app: one}, ", "selector: {app: one, tier: web}, ", "selector: {app: two}, "), pick(t, "protocol", "", "", ", appProtocol: kubernetes.io/h2c", ", appProtocol: kubernetes.io/wss"))
+	return fmt.Sprintf("kind: Service\nmetadata: {name: s%s, namespace: %s}\nspec: {%sports: [{name: http, port: 80%s}, {name: more, port: 81}%s]}",
+		pick(t, "name", "1", "2"), ns, pick(t, "selector", "", "selector: {app: one}, ", "selector: {app: one, tier: web}, ", "selector: {app: two}, "), pick(t, "protocol", "", "", ", appProtocol: kubernetes.io/h2c", ", appProtocol: kubernetes.io/wss"), pick(t, "datagrams", "", ", {name: dns, port: 80, protocol: UDP}"))
 }
 
 func drawSlice(t *rapid.T, ns string) string {
@@ -258,13 +268,13 @@ func drawSlice(t *rapid.T, ns string) string {
 		endpoints = append(endpoints, fmt.Sprintf("{addresses: [10.0.0.%s]%s}", pick(t, "address", "1", "2", "3"),
 			pick(t, "ready", "", "", ", conditions: {ready: false}", ", conditions: {ready: false, serving: true, terminating: true}")))
 	}
-	return fmt.Sprintf("kind: EndpointSlice\nmetadata: {name: e%s, namespace: %s, labels: {kubernetes.io/service-name: s%s}}\naddressType: IPv4\nports: [{name: %s, port: 8080}]\nendpoints: [%s]",
+	return fmt.Sprintf("kind: EndpointSlice\nmetadata: {name: e%s, namespace: %s, labels: {kubernetes.io/service-name: s%s}}\naddressType: IPv4\nports: [{name: %s, port: 8080}, {name: dns, port: 5300, protocol: UDP}]\nendpoints: [%s]",
 		pick(t, "name", "1", "2", "3"), ns, pick(t, "service", "1", "2"), pick(t, "port", "http", "http", "more"), strings.Join(endpoints, ", "))
 }
 
 func drawGrant(t *rapid.T, ns string) string {
 	return fmt.Sprintf("kind: ReferenceGrant\nmetadata: {name: n%s, namespace: %s}\nspec: {from: [{group: gateway.networking.k8s.io, kind: %s, namespace: %s}], to: [{%s%s}]}",
-		pick(t, "name", "1", "2"), ns, pick(t, "from", "HTTPRoute", "HTTPRoute", "TCPRoute", "Gateway"), pick(t, "from namespace", drawnNamespaces...),
+		pick(t, "name", "1", "2"), ns, pick(t, "from", "HTTPRoute", "HTTPRoute", "TCPRoute", "UDPRoute", "Gateway"), pick(t, "from namespace", drawnNamespaces...),
 		pick(t, "to", "group: '', kind: Service", "group: '', kind: Service", "group: '', kind: Secret", "group: gateway.networking.x-k8s.io, kind: XBackend"),
 		pick(t, "to name", "", "", ", name: s1", ", name: x"))
 }

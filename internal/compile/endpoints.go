@@ -46,7 +46,7 @@ func (b *build) endpoints(c *derive.Ctx, id string) (endpointSet, bool) {
 	}
 	if at.Selector == "" {
 		port, _ := derive.Get(c, b.ports, at.Service)
-		add(at.Origin.Name, func(slice *discovery_v1.EndpointSlice) uint16 { return portNumber(slice, port.Name) })
+		add(at.Origin.Name, func(slice *discovery_v1.EndpointSlice) uint16 { return portNumber(slice, port) })
 	} else {
 		for _, service := range b.selectedServices(c, at.Selector) {
 			add(service, func(*discovery_v1.EndpointSlice) uint16 { return at.Port })
@@ -84,10 +84,11 @@ func addSlice(found map[netip.AddrPort]model.Endpoint, slice *discovery_v1.Endpo
 	return added
 }
 
-// portNumber is the slice's TCP port of that name; 0 without one.
-func portNumber(slice *discovery_v1.EndpointSlice, name string) uint16 {
+// portNumber is the slice's port of that name and protocol; 0 without one.
+func portNumber(slice *discovery_v1.EndpointSlice, of servicePort) uint16 {
 	for _, p := range slice.Ports {
-		if orElse(p.Name, "") == name && orElse(p.Protocol, core_v1.ProtocolTCP) == core_v1.ProtocolTCP {
+		udp, known := portProtocol(orElse(p.Protocol, core_v1.ProtocolTCP))
+		if known && udp == of.UDP && orElse(p.Name, "") == of.Name {
 			return uint16(orElse(p.Port, 0))
 		}
 	}

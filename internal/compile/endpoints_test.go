@@ -25,7 +25,7 @@ func TestEndpointsOfAService(t *testing.T) {
 		{"the same address ready and draining", "{port: 80}", []string{slice("a", "{port: 8080}", "{addresses: [10.0.0.1], conditions: {ready: false, serving: true, terminating: true}}"), slice("b", "{port: 8080}", "{addresses: [10.0.0.1]}")}, "10.0.0.1:8080", "a b"},
 		{"the same address twice", "{port: 80}", []string{slice("a", "{port: 8080}", "{addresses: [10.0.0.1]}"), slice("b", "{port: 8080}", "{addresses: [10.0.0.1]}")}, "10.0.0.1:8080", "a"},
 		{"in order", "{port: 80}", []string{slice("a", "{port: 8080}", "{addresses: [10.0.0.9]}"), slice("b", "{port: 8080}", "{addresses: [10.0.0.1]}, {addresses: ['fe80::1']}")}, "10.0.0.1:8080 10.0.0.9:8080 [fe80::1]:8080", "a b"},
-		{"UDP", "{port: 80}", []string{slice("a", "{port: 8080, protocol: UDP}", "{addresses: [10.0.0.1]}")}, "", ""},
+		{"a port for UDP is none for HTTP", "{port: 80}", []string{slice("a", "{port: 8080, protocol: UDP}", "{addresses: [10.0.0.1]}")}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, w := oneRoute(t, "backendRefs: [{name: one, port: 80}]", append(c.slices, "kind: Service\nmetadata: {name: one, namespace: shop}\nspec: {ports: ["+c.service+"]}")...)

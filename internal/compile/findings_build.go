@@ -24,6 +24,7 @@ func (b *build) deriveFindings(g *derive.Graph) Findings {
 		kindService:            derive.Map(g, findingNode(kindService), b.in.services, b.serviceFinding),
 		kindTCPRoute:           derive.Map(g, findingNode(kindTCPRoute), b.in.tcpRoutes, b.tcpFinding),
 		kindTLSRoute:           derive.Map(g, findingNode(kindTLSRoute), b.in.tlsRoutes, b.tlsFinding),
+		kindUDPRoute:           derive.Map(g, findingNode(kindUDPRoute), b.in.udpRoutes, b.udpFinding),
 		kindXBackend:           derive.Map(g, findingNode(kindXBackend), b.in.externals, b.externalFinding),
 	}
 	for _, kind := range snapshot.Kinds {

@@ -167,7 +167,7 @@ func (b *build) listenerStatus(c *derive.Ctx, s served, i int) ListenerStatus {
 		AttachedRoutes: b.attachedRoutes(c, key),
 	}
 	if o.Serves {
-		status.Resource = listenerKey(model.Listener{Gateway: s.ID, Address: o.Address, Port: l.Port})
+		status.Resource = listenerKey(model.Listener{Gateway: s.ID, Address: o.Address, Port: l.Port, Protocol: l.Protocol})
 	}
 	status.Conditions = l.conditions(s, o)
 	return status

@@ -19,6 +19,11 @@ func (b *build) tlsFinding(c *derive.Ctx, key string, route *gateway_v1.TLSRoute
 	return b.streamFinding(c, tlsIdent+key, route.Spec.CommonRouteSpec, route.Generation)
 }
 
+// udpFinding decides over a UDPRoute.
+func (b *build) udpFinding(c *derive.Ctx, key string, route *gateway_v1.UDPRoute) (Finding, bool) {
+	return b.streamFinding(c, udpIdent+key, route.Spec.CommonRouteSpec, route.Generation)
+}
+
 // streamFinding decides over a route of connections. One that another goes before
 // everywhere is accepted and attached all the same, as the specification has it.
 func (b *build) streamFinding(c *derive.Ctx, ident string, spec gateway_v1.CommonRouteSpec, generation int64) (Finding, bool) {

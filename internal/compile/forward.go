@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	core_v1 "k8s.io/api/core/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -17,6 +18,16 @@ type referrer struct {
 	Kind, Namespace string
 	// Through tells that TLS of clients goes through to the backend as it is.
 	Through bool
+}
+
+// datagrams tells that the route forwards datagrams, and not connections.
+func (r referrer) datagrams() bool { return r.Kind == kindUDPRoute }
+
+func (r referrer) transport() core_v1.Protocol {
+	if r.datagrams() {
+		return core_v1.ProtocolUDP
+	}
+	return core_v1.ProtocolTCP
 }
 
 // weighted is a backendRef of any kind of route.
@@ -98,6 +109,8 @@ func unanswered(routeKind string) string {
 	switch routeKind {
 	case kindTCPRoute, kindTLSRoute:
 		return "connections are closed"
+	case kindUDPRoute:
+		return "datagrams are dropped"
 	case kindGRPCRoute:
 		return "calls end with UNAVAILABLE"
 	default:

@@ -130,7 +130,8 @@ func TestSupportedKinds(t *testing.T) {
 		{"asked for", "{name: l, port: 80, protocol: HTTP, allowedRoutes: {kinds: [{kind: HTTPRoute}]}}", []string{"HTTPRoute"}, "True ResolvedRefs"},
 		{"asked for and another one", "{name: l, port: 80, protocol: HTTP, allowedRoutes: {kinds: [{kind: HTTPRoute}, {kind: TCPRoute}]}}", []string{"HTTPRoute"}, "False InvalidRouteKinds"},
 		{"only another one", "{name: l, port: 80, protocol: HTTP, allowedRoutes: {kinds: [{kind: Thing, group: example.net}]}}", nil, "False InvalidRouteKinds"},
-		{"a protocol that is not served", "{name: l, port: 80, protocol: UDP}", nil, "True ResolvedRefs"},
+		{"UDP", "{name: l, port: 80, protocol: UDP}", []string{"UDPRoute"}, "True ResolvedRefs"},
+		{"a protocol that is not served", "{name: l, port: 80, protocol: example.net/own}", nil, "True ResolvedRefs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := with(t, classYAML, gatewayYAML(c.listener))

@@ -21,6 +21,7 @@ type inputs struct {
 	grpcRoutes derive.Collection[*gateway_v1.GRPCRoute]
 	tcpRoutes  derive.Collection[*gateway_v1.TCPRoute]
 	tlsRoutes  derive.Collection[*gateway_v1.TLSRoute]
+	udpRoutes  derive.Collection[*gateway_v1.UDPRoute]
 	grants     derive.Collection[*gateway_v1.ReferenceGrant]
 	policies   derive.Collection[*gateway_v1.BackendTLSPolicy]
 	configMaps derive.Collection[*core_v1.ConfigMap]
@@ -42,6 +43,7 @@ func readInputs(g *derive.Graph) inputs {
 		httpRoutes: derive.Input[*gateway_v1.HTTPRoute](g, kindHTTPRoute),
 		tcpRoutes:  derive.Input[*gateway_v1.TCPRoute](g, kindTCPRoute),
 		tlsRoutes:  derive.Input[*gateway_v1.TLSRoute](g, kindTLSRoute),
+		udpRoutes:  derive.Input[*gateway_v1.UDPRoute](g, kindUDPRoute),
 		grants:     derive.Input[*gateway_v1.ReferenceGrant](g, kindReferenceGrant),
 		policies:   derive.Input[*gateway_v1.BackendTLSPolicy](g, kindBackendTLSPolicy),
 		configMaps: derive.Input[*core_v1.ConfigMap](g, kindConfigMap),

@@ -29,7 +29,9 @@ type section struct {
 }
 
 // named tells that requests or connections of the section have a host name.
-func (s section) named() bool { return s.Protocol != model.TCP }
+func (s section) named() bool { return s.Protocol != model.TCP && s.Protocol != model.UDP }
+
+func (s section) portKey() portKey { return portOf(int(s.Port), s.Protocol == model.UDP) }
 
 // family is the protocols that share a port by server name: HTTPS and TLS, for
 // which TLS stands, or one alone.
@@ -71,6 +73,7 @@ var kindsOf = map[model.Protocol][]string{
 	model.HTTPS: {kindGRPCRoute, kindHTTPRoute},
 	model.TLS:   {kindTLSRoute},
 	model.TCP:   {kindTCPRoute},
+	model.UDP:   {kindUDPRoute},
 }
 
 // listeners reads the listeners of a Gateway and settles their conflicts.
@@ -103,10 +106,10 @@ func (l *listener) speak(protocol gateway_v1.ProtocolType) {
 	switch p := model.Protocol(protocol); p {
 	case model.HTTP, model.HTTPS, model.TLS:
 		l.Protocol = p
-	case model.TCP:
+	case model.TCP, model.UDP:
 		l.Protocol, l.Hostname = p, ""
 	default:
-		l.Refused = problemf(verdict.UnsupportedProtocol, l.Field+".protocol", "%q is not served: use HTTP, HTTPS, TLS or TCP", protocol)
+		l.Refused = problemf(verdict.UnsupportedProtocol, l.Field+".protocol", "%q is not served: use HTTP, HTTPS, TLS, TCP or UDP", protocol)
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 	kindService            = "Service"
 	kindTCPRoute           = "TCPRoute"
 	kindTLSRoute           = "TLSRoute"
+	kindUDPRoute           = "UDPRoute"
 	kindXBackend           = "XBackend"
 )
 
@@ -38,6 +39,7 @@ const (
 	httpIdent = kindHTTPRoute + " "
 	tcpIdent  = kindTCPRoute + " "
 	tlsIdent  = kindTLSRoute + " "
+	udpIdent  = kindUDPRoute + " "
 )
 
 // routeRef is the route that an identity names.

@@ -3,6 +3,7 @@ package compile
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ type served struct {
 	gateway
 	// Accepted tells that proxies should exist for it.
 	Accepted bool
-	Ports    []port // in order of number
+	Ports    []port // in order of number, UDP last
 	// Outcomes are those of the listeners, in order of the spec.
 	Outcomes []outcome
 	// Presents is the certificate that backends are shown, and Unpresented why there
@@ -59,7 +60,7 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 	if !g.claims() {
 		return s, g.Managed
 	}
-	held := map[uint16]*port{}
+	held := map[portKey]*port{}
 	for i, l := range g.Listeners {
 		if !l.Accepted {
 			continue
@@ -79,7 +80,7 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 		}
 	}
 	b.present(c, &s)
-	for _, p := range sortedMap(held) {
+	for _, p := range slices.SortedFunc(maps.Values(held), comparePorts) {
 		p.order()
 		s.Ports = append(s.Ports, *p)
 	}
@@ -91,7 +92,7 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 func (b *build) bound(c *derive.Ctx, g gateway, l listener, o *outcome) []netip.Addr {
 	var have []netip.Addr
 	for _, address := range g.Addresses {
-		to, lost := b.lost(c, g.ID, address, l.Port)
+		to, lost := b.lost(c, g.ID, address, l.portKey())
 		if !lost {
 			have = append(have, address)
 			continue
@@ -115,11 +116,11 @@ func whereBound(address netip.Addr, port uint16) string {
 }
 
 // open adds a listener to its port.
-func open(held map[uint16]*port, l listener, addresses []netip.Addr, with outcome) {
-	p := held[l.Port]
+func open(held map[portKey]*port, l listener, addresses []netip.Addr, with outcome) {
+	p := held[l.portKey()]
 	if p == nil {
 		p = &port{Number: l.Port, Protocol: l.Protocol, Addresses: addresses}
-		held[l.Port] = p
+		held[l.portKey()] = p
 	}
 	p.Sections = append(p.Sections, l.section)
 	switch l.Protocol {
@@ -128,8 +129,14 @@ func open(held map[uint16]*port, l listener, addresses []netip.Addr, with outcom
 		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Chosen.Good, Clients: with.Clients.Check, Table: l.table()})
 	case model.TLS:
 		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Chosen.Good})
-	case model.HTTP, model.TCP: // they have one chain
+	case model.HTTP, model.TCP, model.UDP: // they have one chain
 	}
+}
+
+func (p *port) key() portKey { return portOf(int(p.Number), p.Protocol == model.UDP) }
+
+func comparePorts(a, b *port) int {
+	return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.key(), b.key()))
 }
 
 func (p *port) order() {

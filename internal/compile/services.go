@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"strconv"
-
 	core_v1 "k8s.io/api/core/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
@@ -10,10 +8,23 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
-// servicePort is one TCP port of a Service: what a backendRef resolves to.
+// servicePort is one TCP or UDP port of a Service: what a backendRef resolves to.
 type servicePort struct {
 	Name        string // of the port, which endpoints are found by
 	AppProtocol string
+	UDP         bool
+}
+
+// portProtocol tells TCP from UDP; other protocols are not forwarded.
+func portProtocol(p core_v1.Protocol) (udp, known bool) {
+	switch p {
+	case "", core_v1.ProtocolTCP:
+		return false, true
+	case core_v1.ProtocolUDP:
+		return true, true
+	default:
+		return false, false
+	}
 }
 
 // servicePorts makes each port a value of its own, so that routes run again only
@@ -24,21 +35,15 @@ func servicePorts(_ *derive.Ctx, _ string, service *core_v1.Service) []derive.It
 		return nil
 	}
 	var items []derive.Item[servicePort]
-	seen := map[int32]bool{}
+	seen := map[portKey]bool{}
 	for _, p := range service.Spec.Ports {
-		if protocolOr(p.Protocol) == core_v1.ProtocolTCP && !seen[p.Port] {
-			seen[p.Port] = true
-			items = append(items, derive.Item[servicePort]{Key: strconv.Itoa(int(p.Port)), Value: servicePort{p.Name, orElse(p.AppProtocol, "")}})
+		udp, known := portProtocol(p.Protocol)
+		if key := portOf(int(p.Port), udp); known && !seen[key] {
+			seen[key] = true
+			items = append(items, derive.Item[servicePort]{Key: string(key), Value: servicePort{p.Name, orElse(p.AppProtocol, ""), udp}})
 		}
 	}
 	return items
-}
-
-func protocolOr(p core_v1.Protocol) core_v1.Protocol {
-	if p == "" {
-		return core_v1.ProtocolTCP
-	}
-	return p
 }
 
 // isExternal tells of a Service whether it is of type ExternalName.

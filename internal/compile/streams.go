@@ -20,13 +20,15 @@ var streamFeatures = featureNames{
 	features.SupportTLSRoute,
 	features.SupportTLSRouteModeMixed,
 	features.SupportTLSRouteModeTerminate,
+	features.SupportUDPRoute,
 }
 
-// streamRule is what a route of connections, a TCPRoute or a TLSRoute, does with them.
+// streamRule is what a TCPRoute or TLSRoute does with connections, or a UDPRoute with
+// datagrams, which this package calls a stream of one client likewise.
 type streamRule struct {
 	Created int64
 	rule
-	Forward *model.Forward // nil closes them
+	Forward *model.Forward // nil closes or drops them
 	// Through is what is done where TLS of clients goes through to the backend.
 	Through *streamRule
 	// Extra is set when the route has rules beyond the first, which are dropped.
@@ -55,6 +57,15 @@ func (b *build) readTLS(c *derive.Ctx, _ string, route *gateway_v1.TLSRoute) (st
 	return out, true
 }
 
+// readUDP reads a UDPRoute.
+func (b *build) readUDP(c *derive.Ctx, _ string, route *gateway_v1.UDPRoute) (streamRule, bool) {
+	refs := make([][]gateway_v1.BackendRef, len(route.Spec.Rules))
+	for i, r := range route.Spec.Rules {
+		refs[i] = r.BackendRefs
+	}
+	return b.readStream(c, referrer{Kind: kindUDPRoute, Namespace: route.Namespace}, route.CreationTimestamp.Unix(), refs), true
+}
+
 // readStream reads the backends of each rule of a route of connections.
 func (b *build) readStream(c *derive.Ctx, from referrer, created int64, rules [][]gateway_v1.BackendRef) streamRule {
 	out := streamRule{Created: created, Label: "spec.rules[0]"}
@@ -64,7 +75,7 @@ func (b *build) readStream(c *derive.Ctx, from referrer, created int64, rules []
 	out.Forward = b.forward(c, from, "spec.rules[0].backendRefs", plainBackends(rules[0]), nil, &out.rule)
 	out.Uses, out.Clusters = distinct(out.Uses), distinctUpstreams(out.Clusters)
 	if len(rules) > 1 {
-		out.Extra = problemf(verdict.UnsupportedValue, "spec.rules[1]", "a %s has one rule here: nothing tells which connection another one would be for", from.Kind)
+		out.Extra = problemf(verdict.UnsupportedValue, "spec.rules[1]", "a %s has one rule here: nothing tells what another one would be for", from.Kind)
 	}
 	return out
 }
@@ -77,7 +88,7 @@ func (r streamRule) at(through bool) streamRule {
 	return r
 }
 
-// stream is the route that has a TCP listener, or one server name of a TLS
+// stream is the route that has a TCP or UDP listener, or one server name of a TLS
 // listener: by the host name that the route has, then the oldest.
 type stream struct {
 	Gateway  model.GatewayID
@@ -90,7 +101,7 @@ type stream struct {
 	Serves bool
 }
 
-// streamPlace is one TCP listener, or one server name of a TLS listener, that a
+// streamPlace is one TCP or UDP listener, or one server name of a TLS listener, that a
 // route of connections asks for.
 type streamPlace struct {
 	Gateway   model.GatewayID
@@ -101,7 +112,7 @@ type streamPlace struct {
 	Through   bool // TLS goes through
 }
 
-// streamKey is the bucket of a place: "gateway|listener|domain", the domain empty for TCP.
+// streamKey is the bucket of a place: "gateway|listener|domain", the domain empty but for TLS.
 func (p streamPlace) key() string { return derive.JoinKey(p.Section, p.Meeting.Domain) }
 
 func streamPlaces(_ *derive.Ctx, route string, a attachment) []derive.Item[streamPlace] {

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -60,5 +61,36 @@ func TestSecondRuleOfATCPRouteIsDropped(t *testing.T) {
 	equal(t, conditionText(f.Status.Parents[0].Conditions), "Accepted=True Accepted, ResolvedRefs=True ResolvedRefs, PartiallyInvalid=True UnsupportedValue")
 	if !f.Serves || f.Failed {
 		t.Errorf("serves %v, failed %v", f.Serves, f.Failed)
+	}
+}
+
+func udpRoute(name, refs string) string {
+	return strings.ReplaceAll(tcpRoute(name, refs), "TCPRoute", "UDPRoute")
+}
+
+// TestUDPBesideTCP: one port number of a Gateway and of a Service is two ports.
+func TestUDPBesideTCP(t *testing.T) {
+	w := with(t, classYAML, gatewayYAML("{name: over-tcp, port: 53, protocol: TCP}", "{name: over-udp, port: 53, protocol: UDP}"),
+		"kind: Service\nmetadata: {name: dns, namespace: shop}\nspec: {ports: [{name: tcp, port: 53}, {name: udp, port: 53, protocol: UDP}]}",
+		"kind: EndpointSlice\nmetadata: {name: dns, namespace: shop, labels: {kubernetes.io/service-name: dns}}\naddressType: IPv4\nports: [{name: tcp, port: 1053}, {name: udp, port: 2053, protocol: UDP}]\nendpoints: [{addresses: [10.0.0.1]}]",
+		tcpRoute("r", "{name: dns, port: 53}"), udpRoute("r", "{name: dns, port: 53}"))
+	for _, c := range []struct {
+		kind, listener, cluster, endpoint string
+		protocol                          model.Protocol
+	}{
+		{"TCPRoute", "shop/edge/default/53", "tcp/shop/dns:53", "10.0.0.1:1053", model.TCP},
+		{"UDPRoute", "shop/edge/default/53/udp", "udp/shop/dns:53", "10.0.0.1:2053", model.UDP},
+	} {
+		l, _ := derive.Lookup(w.state, w.out.Model.Listeners, c.listener)
+		equal(t, l.Protocol, c.protocol)
+		equal(t, l.Stream, &model.Forward{Backends: []model.WeightedBackend{{Cluster: model.ClusterID(c.cluster), Weight: 1}}})
+		endpoints, _ := derive.Lookup(w.state, w.out.Model.Endpoints, c.cluster)
+		equal(t, endpoints.Addresses[0].Address.String(), c.endpoint)
+		if f := w.finding(c.kind, "shop/r"); !f.Serves {
+			t.Errorf("%s: steps %v", c.kind, f.Steps)
+		}
+	}
+	for _, l := range w.finding("Gateway", "shop/edge").Status.Listeners {
+		equal(t, l.AttachedRoutes, int32(1))
 	}
 }

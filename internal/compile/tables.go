@@ -48,7 +48,7 @@ func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
 				}
 				add(tableSpec{ID: section.table(), Gateway: s.ID, Own: []string{domainOf(section.Hostname)}, Others: s.others(section)})
 			}
-		case model.TLS, model.TCP: // they have no requests
+		case model.TLS, model.TCP, model.UDP: // they have no requests
 		}
 	}
 	return items

@@ -4,9 +4,9 @@ import "net/netip"
 
 // ClusterID names one backend as one kind of route uses it. It derives from
 // identity only: "namespace/name:port" for a Service, "xbackend/namespace/name"
-// for an XBackend, each after "grpc/" or
-// "tcp/" where GRPCRoutes or routes of connections use it, and after "tls/" where
-// TLS of clients goes through to it. The same backend used
+// for an XBackend, each after "grpc/", "tcp/" or "udp/" where GRPCRoutes, routes of
+// connections or UDPRoutes use it, and after "tls/" where TLS of clients goes
+// through to it. The same backend used
 // by several Gateways has one ClusterID.
 type ClusterID string
 
@@ -33,6 +33,7 @@ const (
 	UpstreamHTTP1 UpstreamProtocol = "HTTP1"
 	UpstreamHTTP2 UpstreamProtocol = "HTTP2" // prior knowledge in clear, ALPN with TLS
 	UpstreamTCP   UpstreamProtocol = "TCP"
+	UpstreamUDP   UpstreamProtocol = "UDP"
 )
 
 // UpstreamTLS is TLS towards the backend, which is always verified.

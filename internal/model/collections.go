@@ -6,7 +6,7 @@ import "github.com/gatehouse-proxy/gatehouse/pkg/derive"
 // fills and translate reads.
 type Collections struct {
 	Gateways     derive.Collection[Gateway]     // by GatewayID
-	Listeners    derive.Collection[Listener]    // by "namespace/name/address/port"; the address is "default" where the process decides
+	Listeners    derive.Collection[Listener]    // by "namespace/name/address/port", with "/udp" for UDP; the address is "default" where the process decides
 	Tables       derive.Collection[RouteTable]  // by TableID
 	Hosts        derive.Collection[VirtualHost] // by TableID + "|" + Domain
 	Clusters     derive.Collection[Cluster]     // by GatewayID + "|" + ClusterID

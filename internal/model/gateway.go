@@ -34,6 +34,7 @@ const (
 	HTTPS Protocol = "HTTPS"
 	TLS   Protocol = "TLS"
 	TCP   Protocol = "TCP"
+	UDP   Protocol = "UDP" // datagrams, whose ports are apart from those of connections
 )
 
 // Listener is one bound address and port of one Gateway. Several Gateway API
@@ -49,7 +50,8 @@ type Listener struct {
 	// Chains are the HTTPS and TLS Gateway API listeners of the port, the latter
 	// by server name; most specific host name first.
 	Chains []Chain
-	// Stream is where a TCP port sends its connections; nil closes them.
+	// Stream is where a TCP port sends its connections, or a UDP port its datagrams;
+	// nil closes or drops them.
 	Stream *Forward
 	// Origins are the objects this listener is made of.
 	Origins []Ref

@@ -63,8 +63,9 @@ type Options struct {
 	// listener.
 	Drain time.Duration
 	Now   func() time.Time
-	// Reach opens and closes a connection to a listener; nil dials it.
-	Reach func(context.Context, netip.AddrPort) error
+	// Reach tells whether a listener of a network, "tcp" or "udp", takes what is sent to
+	// its address; nil opens and closes a connection, or looks for a UDP socket.
+	Reach func(ctx context.Context, network string, address netip.AddrPort) error
 }
 
 // Loop joins the stages. Its state is owned by the goroutine that calls Run.

@@ -11,6 +11,7 @@ import (
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/infra/host"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
@@ -18,8 +19,8 @@ import (
 )
 
 // A listener is programmed when its proxy has acknowledged it, no listener of
-// that proxy is warming, and a connection to its address succeeds. An
-// acknowledgement alone does not say that a listener is warm.
+// that proxy is warming, and a connection to its address succeeds, or for UDP a
+// socket is bound to it. An acknowledgement alone does not say that a listener is warm.
 
 // probe is the state of probing one Gateway's listeners.
 type probe struct {
@@ -41,6 +42,7 @@ type target struct {
 	key     string // of the model
 	name    string // of the resource
 	address netip.AddrPort
+	udp     bool
 }
 
 // Bounds of one probe, and of the delay between two.
@@ -122,7 +124,7 @@ func (l *Loop) targets(gateway model.GatewayID) []target {
 		if output.Resource == nil {
 			continue
 		}
-		out = append(out, target{key: key, name: output.Resource.Name.Name, address: l.reporter.bound(listener)})
+		out = append(out, target{key: key, name: output.Resource.Name.Name, address: l.reporter.bound(listener), udp: listener.Protocol == model.UDP})
 	}
 	return out
 }
@@ -156,10 +158,17 @@ func (l *Loop) programmed(ctx context.Context, gateway model.GatewayID, t target
 	case warming > 0:
 		return pendingListener(fmt.Sprintf("%d listeners of the proxy are warming", warming))
 	}
-	if err := l.Reach(ctx, t.address); err != nil {
+	if err := l.Reach(ctx, t.network(), t.address); err != nil {
 		return pendingListener(fmt.Sprintf("acknowledged, but no connection: %v", err))
 	}
 	return status.Programmed{Done: true}
+}
+
+func (t target) network() string {
+	if t.udp {
+		return "udp"
+	}
+	return "tcp"
 }
 
 func pendingListener(message string) status.Programmed {
@@ -188,8 +197,12 @@ func unbound(address, message string) string {
 	return fmt.Sprintf("%s %s; tried again at least every %s (%s)", address, why, lastRetry, message)
 }
 
-// reach opens and closes a connection.
-func reach(ctx context.Context, address netip.AddrPort) error {
+// reach opens and closes a connection. A datagram would reach a backend, so that for
+// UDP the kernel is asked instead.
+func reach(ctx context.Context, network string, address netip.AddrPort) error {
+	if network == "udp" {
+		return host.UDPBound(address)
+	}
 	if address.Addr().IsUnspecified() {
 		address = netip.AddrPortFrom(loopbackOf(address.Addr()), address.Port())
 	}

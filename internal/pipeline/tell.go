@@ -62,6 +62,8 @@ func url(protocol model.Protocol, address string) string {
 		return "https://" + address
 	case model.TLS:
 		return "tls " + address
+	case model.UDP:
+		return "udp " + address
 	default:
 		return "tcp " + address
 	}

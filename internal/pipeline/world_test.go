@@ -198,7 +198,7 @@ func inWorld(t *testing.T, test func(w world)) {
 			Target: p, Proxies: p, Live: w.screen, Metrics: observe.NewMetrics(), Pulse: new(observe.Pulse),
 			Log: slog.New(slog.DiscardHandler), Controller: controller, BindAddress: bind,
 			Quiet: 5 * time.Millisecond, MaxDelay: 50 * time.Millisecond, Now: time.Now,
-			Reach: func(context.Context, netip.AddrPort) error { return nil },
+			Reach: func(context.Context, string, netip.AddrPort) error { return nil },
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup

@@ -17,7 +17,8 @@ const connectTimeout = 5 * time.Second
 
 // translateCluster makes one backend as one Gateway's proxies use it. Its
 // circuit breakers are open wide: Envoy's own 1,024 would refuse requests that
-// the backend could serve, and nobody asked for a limit.
+// the backend could serve, and nobody asked for a limit. Clients of UDP, whose
+// addresses can be made up, have one.
 func translateCluster(c model.Cluster, o Options) Output {
 	name := string(c.ID)
 	cluster, uses, err := cluster(c, o)
@@ -40,7 +41,7 @@ func cluster(c model.Cluster, o Options) (*envoy_cluster_v3.Cluster, []xdsserve.
 		ConnectTimeout:                durationpb.New(connectTimeout),
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
 		LbPolicy:                      envoy_cluster_v3.Cluster_LEAST_REQUEST,
-		CircuitBreakers:               openBreakers(),
+		CircuitBreakers:               openBreakers(c.Protocol),
 	}
 	uses, err := discover(out, c)
 	if err != nil {
@@ -68,9 +69,13 @@ func discover(out *envoy_cluster_v3.Cluster, c model.Cluster) ([]xdsserve.Name, 
 	return []xdsserve.Name{{Type: xdsserve.Endpoints, Name: string(c.ID)}}, nil
 }
 
-func openBreakers() *envoy_cluster_v3.CircuitBreakers {
+func openBreakers(p model.UpstreamProtocol) *envoy_cluster_v3.CircuitBreakers {
+	connections := uint32(math.MaxUint32)
+	if p == model.UpstreamUDP {
+		connections = udpSessions
+	}
 	return &envoy_cluster_v3.CircuitBreakers{Thresholds: []*envoy_cluster_v3.CircuitBreakers_Thresholds{{
-		MaxConnections:     wrapperspb.UInt32(math.MaxUint32),
+		MaxConnections:     wrapperspb.UInt32(connections),
 		MaxPendingRequests: wrapperspb.UInt32(math.MaxUint32),
 		MaxRequests:        wrapperspb.UInt32(math.MaxUint32),
 		MaxRetries:         wrapperspb.UInt32(math.MaxUint32),

@@ -168,7 +168,7 @@ var (
 			Gateway:  edge,
 			Address:  rapid.SampledFrom([]netip.Addr{{}, netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1"), netip.MustParseAddr("::"), netip.MustParseAddr("fe80::1%eth0")}).Draw(t, "address"),
 			Port:     rapid.SampledFrom([]uint16{1, 8080, 8443, 65535, 80, 0}).Draw(t, "port"),
-			Protocol: rapid.SampledFrom([]model.Protocol{model.HTTP, model.HTTPS, model.HTTPS, model.TLS, model.TCP, model.TCP, "UDP"}).Draw(t, "protocol"),
+			Protocol: rapid.SampledFrom([]model.Protocol{model.HTTP, model.HTTPS, model.HTTPS, model.TLS, model.TCP, model.TCP, model.UDP, "SCTP"}).Draw(t, "protocol"),
 			Table:    tableNames.Draw(t, "table"), Chains: rapid.SliceOfN(chains, 0, 3).Draw(t, "chains"),
 			Stream: rapid.OneOf(rapid.Just[*model.Forward](nil), forwards).Draw(t, "stream"), Origins: refs.Draw(t, "refs"),
 		}

@@ -60,8 +60,10 @@ func (b *listenerBuilder) chains(l model.Listener) error {
 		return b.tls(l)
 	case model.TCP:
 		return b.stream(l)
+	case model.UDP:
+		return b.datagrams(l)
 	}
-	return faultf("protocol", string(l.Protocol), "unknown protocol: use HTTP, HTTPS, TLS or TCP")
+	return faultf("protocol", string(l.Protocol), "unknown protocol: use HTTP, HTTPS, TLS, TCP or UDP")
 }
 
 func (b *listenerBuilder) plain(l model.Listener) error {

@@ -44,28 +44,38 @@ func (b *listenerBuilder) tcpProxy(to *model.Forward) (*envoy_listener_v3.Filter
 
 // connect spreads connections over backends by weight.
 func (b *listenerBuilder) connect(proxy *envoy_tcp_v3.TcpProxy, to *model.Forward) error {
-	weighted, err := b.streamShares(to)
+	shares, err := b.streamShares(to)
 	if err != nil {
 		return err
 	}
-	switch len(weighted) {
+	switch len(shares) {
 	case 0:
 		proxy.ClusterSpecifier = &envoy_tcp_v3.TcpProxy_Cluster{Cluster: noBackend}
 	case 1:
-		proxy.ClusterSpecifier = &envoy_tcp_v3.TcpProxy_Cluster{Cluster: weighted[0].GetName()}
+		proxy.ClusterSpecifier = &envoy_tcp_v3.TcpProxy_Cluster{Cluster: shares[0].cluster}
 	default:
-		proxy.ClusterSpecifier = &envoy_tcp_v3.TcpProxy_WeightedClusters{
-			WeightedClusters: &envoy_tcp_v3.TcpProxy_WeightedCluster{Clusters: weighted},
+		all := &envoy_tcp_v3.TcpProxy_WeightedCluster{}
+		for _, s := range shares {
+			all.Clusters = append(all.Clusters, &envoy_tcp_v3.TcpProxy_WeightedCluster_ClusterWeight{Name: s.cluster, Weight: s.weight})
 		}
+		proxy.ClusterSpecifier = &envoy_tcp_v3.TcpProxy_WeightedClusters{WeightedClusters: all}
 	}
 	return nil
 }
 
-func (b *listenerBuilder) streamShares(to *model.Forward) ([]*envoy_tcp_v3.TcpProxy_WeightedCluster_ClusterWeight, error) {
+// streamShare is a cluster and its part of the connections or datagrams.
+type streamShare struct {
+	cluster string
+	weight  uint32
+}
+
+// streamShares are those of a weight above 0. A missing backend has a cluster that
+// does not exist.
+func (b *listenerBuilder) streamShares(to *model.Forward) ([]streamShare, error) {
 	if to == nil {
 		return nil, nil
 	}
-	var weighted []*envoy_tcp_v3.TcpProxy_WeightedCluster_ClusterWeight
+	var shares []streamShare
 	var sum uint64
 	for i, share := range to.Backends {
 		if share.Weight == 0 {
@@ -82,9 +92,9 @@ func (b *listenerBuilder) streamShares(to *model.Forward) ([]*envoy_tcp_v3.TcpPr
 			}
 			b.uses = append(b.uses, xdsserve.Name{Type: xdsserve.Cluster, Name: name})
 		}
-		weighted = append(weighted, &envoy_tcp_v3.TcpProxy_WeightedCluster_ClusterWeight{Name: name, Weight: share.Weight})
+		shares = append(shares, streamShare{name, share.Weight})
 	}
-	return weighted, nil
+	return shares, nil
 }
 
 func tooHeavy(field string, sum uint64) error {

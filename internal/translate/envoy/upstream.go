@@ -17,7 +17,7 @@ const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 func speak(out *envoy_cluster_v3.Cluster, c model.Cluster) error {
 	options := &envoy_http_v3.HttpProtocolOptions{}
 	switch {
-	case c.Protocol == model.UpstreamTCP:
+	case c.Protocol == model.UpstreamTCP, c.Protocol == model.UpstreamUDP:
 		return nil
 	case c.Protocol == model.UpstreamHTTP2 && c.TLS != nil:
 		options.UpstreamProtocolOptions = &envoy_http_v3.HttpProtocolOptions_AutoConfig{
@@ -36,7 +36,7 @@ func speak(out *envoy_cluster_v3.Cluster, c model.Cluster) error {
 			},
 		})
 	default:
-		return faultf("protocol", string(c.Protocol), "unknown protocol: use HTTP1, HTTP2 or TCP")
+		return faultf("protocol", string(c.Protocol), "unknown protocol: use HTTP1, HTTP2, TCP or UDP")
 	}
 	config, err := pack(options)
 	out.TypedExtensionProtocolOptions = map[string]*anypb.Any{httpOptions: config}
