@@ -9,6 +9,7 @@ import (
 
 // listeners of Gateway edge on the shared stage.
 const listeners = httpListener + `  - {name: tcp, protocol: TCP, port: @TCP@}
+  - {name: udp, protocol: UDP, port: @TCP@}
   - name: a
     protocol: HTTPS
     port: @HTTPS@
@@ -49,6 +50,7 @@ func TestTraffic(t *testing.T) {
 	t.Run("TLS", s.tls)
 	t.Run("TLS routes", s.tlsRoutes)
 	t.Run("TCP", s.tcpRoutes)
+	t.Run("UDP", s.udpRoutes)
 	t.Run("edits", s.edits)
 	t.Run("verdicts", s.verdicts)
 }

@@ -35,6 +35,10 @@
 //   - A CORS preflight is answered by the route whose match takes it, method
 //     included. Where everything is allowed, the answer names what was asked for.
 //
+//   - The datagrams of a client, its address and port, go to one endpoint until there
+//     are none for a minute; what would go to a missing backend is dropped. A backend
+//     has at most 65,536 such clients at a time, as their addresses can be made up.
+//
 // # What Envoy has no field for
 //
 //   - A rewrite, redirect, mirror or CORS policy of one backend: each share is a
@@ -48,6 +52,10 @@
 //     of its own, so that weights decide which backend a request goes to.
 //
 //   - A gRPC call without a backend: 503, of which Envoy makes the status UNAVAILABLE.
+//
+//   - Weights of UDP: the hash of a client's port, turned by that of its address,
+//     chooses among the backends, so that many ports of one address and many addresses
+//     with one port both meet the weights.
 //
 //   - TLS by server name: each name is a filter chain. A listener has one for its own
 //     name also without a route, which closes connections, so that none falls to a
