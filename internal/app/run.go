@@ -47,6 +47,7 @@ type instance struct {
 	sockets string // directory
 	metrics *observe.Metrics
 	pulse   *observe.Pulse
+	live    *settling
 
 	target          *xds.Target
 	loop            *pipeline.Loop
@@ -58,7 +59,7 @@ type instance struct {
 
 // Run serves until ctx ends.
 func Run(ctx context.Context, c config.Run, io IO) error {
-	i := &instance{config: c, io: io, since: time.Now(), metrics: observe.NewMetrics(), pulse: new(observe.Pulse)}
+	i := &instance{config: c, io: io, since: time.Now(), metrics: observe.NewMetrics(), pulse: new(observe.Pulse), live: newSettling(io.Live)}
 	if err := i.find(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // called off
@@ -81,6 +82,7 @@ func Run(ctx context.Context, c config.Run, io IO) error {
 		runner.Component{Name: "pipeline", Run: i.loop.Run},
 		runner.Component{Name: "admin", Run: i.serveAdmin},
 		runner.Component{Name: "metrics", Run: i.serveMetrics},
+		runner.Component{Name: "memory", Run: i.live.settle},
 		// last: from here on things change
 		runner.Component{Name: "files", Run: i.watch},
 	)
@@ -111,7 +113,7 @@ func (i *instance) build() {
 	i.target = xds.New(i.socket(), c.XDSMaxReceiveBytes, xdsserve.Options{Drain: host.DrainTime})
 	i.tables = newTableFile(c.StateDir, i.io.Log)
 	i.loop = pipeline.New(pipeline.Options{
-		Graph: graph, Target: i.target, Memory: i.tables, Live: i.io.Live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
+		Graph: graph, Target: i.target, Memory: i.tables, Live: i.live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
 		Controller:  gateway_v1.GatewayController(c.ControllerName),
 		Identity:    pipeline.Identity{Version: version.Number, Envoy: i.version, Since: i.since},
 		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Drain: host.DrainTime, Now: time.Now,

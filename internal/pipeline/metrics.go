@@ -5,6 +5,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
@@ -50,8 +51,8 @@ func (r *Reporter) CountObjects(m *observe.Metrics) {
 	r.counting.Lock()
 	defer r.counting.Unlock()
 	m.Objects.Reset()
-	for _, v := range r.Verdicts("") {
-		m.Objects.WithLabelValues(v.Object.Kind, string(v.State)).Inc()
+	for of, n := range r.states() {
+		m.Objects.WithLabelValues(of.kind, string(of.state)).Set(float64(n))
 	}
 	m.CertificateExpiry.Reset()
 	for key, f := range r.graph.Compiled.Findings.All(r.board.current.Load().state) {
@@ -61,4 +62,22 @@ func (r *Reporter) CountObjects(m *observe.Metrics) {
 	}
 	m.RejectedInputs.Set(float64(len(r.board.current.Load().rejected) + len(r.board.findings())))
 	m.SourceFiles.Set(float64(r.board.fileCount()))
+}
+
+// standing is what objects are counted by.
+type standing struct {
+	kind  string
+	state verdict.State
+}
+
+// states counts the objects without explaining any.
+func (r *Reporter) states() map[standing]int {
+	at := r.board.current.Load()
+	out := map[standing]int{}
+	for _, key := range r.keys(at, "") {
+		j := r.join(at, key)
+		resources := j.resources()
+		out[standing{key.Collection, j.state(resources, r.belief(resources))}]++
+	}
+	return out
 }

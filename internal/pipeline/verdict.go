@@ -53,7 +53,7 @@ func (j join) verdict(now time.Time) verdict.Verdict {
 		Object: j.object(), Steps: j.steps(now, resources, proxies),
 		Resources: names(resources), Proxies: proxies.Proxies,
 	}
-	v.State = j.state(v.Steps, resources, proxies)
+	v.State = j.state(resources, proxies)
 	return v
 }
 
@@ -67,7 +67,7 @@ func (j join) object() verdict.Object {
 }
 
 // state is the whole story in one word; the worst part decides.
-func (j join) state(steps []verdict.Step, resources []scoped, proxies belief) verdict.State {
+func (j join) state(resources []scoped, proxies belief) verdict.State {
 	switch {
 	case j.rejection != nil, len(j.refused) > 0, !j.compiled && len(j.faults) > 0, j.compiled && j.finding.Failed:
 		return verdict.Rejected
@@ -75,7 +75,7 @@ func (j join) state(steps []verdict.Step, resources []scoped, proxies belief) ve
 		return verdict.Excluded
 	case refusedAll(resources, proxies.Refused):
 		return verdict.Rejected
-	case len(proxies.Refused) > 0 || slices.ContainsFunc(steps, partial):
+	case len(proxies.Refused) > 0 || j.lacks():
 		return verdict.Partial
 	case len(resources) > 0 && (proxies.Total == 0 || proxies.Acknowledged < proxies.Total):
 		return verdict.Pending
@@ -91,6 +91,11 @@ func refusedAll(resources []scoped, refusals []verdict.Refusal) bool {
 		refused[r.Resource] = true
 	}
 	return len(refused) > 0 && len(refused) >= len(names(resources))
+}
+
+// lacks reports whether some part of an object does not serve.
+func (j join) lacks() bool {
+	return len(j.faults) > 0 || len(j.failed()) > 0 || j.compiled && slices.ContainsFunc(j.finding.Steps, partial)
 }
 
 func partial(s verdict.Step) bool {

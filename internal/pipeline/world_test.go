@@ -209,6 +209,7 @@ func inWorld(t *testing.T, test func(w world)) {
 			edit("GatewayClass", class()), edit("Gateway", edge("edge", 8080)), edit("Service", service("cart")), edit("HTTPRoute", route("shop", "cart")),
 		}})
 		test(w)
+		w.checkStates()
 	})
 }
 
