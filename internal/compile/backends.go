@@ -92,7 +92,7 @@ func (b *build) resolveService(c *derive.Ctx, field string, from referrer, to ta
 			tls = policy.TLS
 		}
 	}
-	protocol, why := speaks(field, from.Kind, port.AppProtocol, tls != nil, to)
+	protocol, why := speaks(field, from.speaks(), port.AppProtocol, tls != nil, to)
 	if why != nil {
 		return backend{Problem: why}
 	}
@@ -124,9 +124,9 @@ func (b *build) resolveExternal(c *derive.Ctx, field string, from referrer, to t
 	case !exists:
 		return backend{Problem: problemf(verdict.BackendNotFound, field, "XBackend %s does not exist", to.name()).about(to.key())}
 	case at.Problem != nil:
-		return backend{Problem: problemf(at.Problem.Reason, field, "XBackend %s: %s", to.name(), at.Problem.sentence()).about(to.key()), Uses: append([]string{to.String()}, at.Uses...)}
+		return backend{Problem: problemf(at.Problem.Reason, field, "XBackend %s: %s", to.name(), at.Problem.sentence()).about(to.key()), Uses: []string{to.String()}}
 	}
-	protocol, why := speaksExternal(field, from.Kind, at.Protocol, to)
+	protocol, why := speaksExternal(field, from.speaks(), at.Protocol, to)
 	if why != nil {
 		return backend{Problem: why}
 	}
@@ -156,6 +156,8 @@ func clusterID(from referrer, backend string) model.ClusterID {
 		return model.ClusterID("udp/" + backend)
 	case kindGRPCRoute:
 		return model.ClusterID("grpc/" + backend)
+	case kindXTelemetryPolicy:
+		return model.ClusterID("otlp/" + backend)
 	default:
 		return model.ClusterID(backend)
 	}

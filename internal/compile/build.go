@@ -65,6 +65,12 @@ type build struct {
 	streamsByUse      derive.Index[stream]
 	streamsByCluster  derive.Index[stream]
 
+	// telemetry: what each Gateway tells of its requests.
+	telemetryStates  derive.Collection[telemetryPolicy]
+	telemetryTargets derive.Index[telemetryTarget] // by Gateway
+	tracings         derive.Collection[tracing]    // by Gateway
+	tracingsByUse    derive.Index[tracing]
+
 	// backends: the clusters of each Gateway and their endpoints.
 	httpByGateway    derive.Index[used]
 	streamsByGateway derive.Index[used]
@@ -85,6 +91,7 @@ func Build(g *derive.Graph, o Options) Outputs {
 	b.deriveBackends(g)
 	b.deriveHTTP(g, &m)
 	b.deriveStreams(g, &m)
+	b.deriveTelemetry(g, &m)
 	b.deriveClusters(g, &m)
 	return Outputs{Model: m, Findings: b.deriveFindings(g)}
 }
@@ -136,7 +143,6 @@ func (b *build) derivePorts(g *derive.Graph, m *model.Collections) {
 	b.boundByKey = derive.Group(g, "bound by key", bounds, boundKey)
 	b.listenersBySection = derive.Group(g, "bound by section", bounds, boundSection)
 
-	m.Gateways = derive.Map(g, "model gateway", b.served, modelGateway)
 	b.certificates = derive.Expand(g, "certificate", b.served, b.certificateItems)
 }
 
@@ -215,5 +221,6 @@ func (b *build) deriveClusters(g *derive.Graph, m *model.Collections) {
 // usedBySomething reports whether something that serves rests on an object, by
 // "Kind ns/name", on a permission, or on a selection.
 func (b *build) usedBySomething(c *derive.Ctx, key string) bool {
-	return derive.Exists(c, b.sharesByUse, key) || derive.Exists(c, b.streamsByUse, key) || derive.Exists(c, b.servedByUse, key)
+	return derive.Exists(c, b.sharesByUse, key) || derive.Exists(c, b.streamsByUse, key) || derive.Exists(c, b.servedByUse, key) ||
+		derive.Exists(c, b.tracingsByUse, key)
 }

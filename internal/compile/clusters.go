@@ -52,7 +52,8 @@ func (b *build) usedByStreams(c *derive.Ctx, bucket string) (used, bool) {
 	return usedIn(s.Gateway, s.Clusters, bucket)
 }
 
-// clusterItems are the backends of one Gateway, of every kind of route.
+// clusterItems are the backends of one Gateway, of every kind of route, and where
+// it sends its traces.
 func (b *build) clusterItems(c *derive.Ctx, gateway string, s served) []derive.Item[used] {
 	var items []derive.Item[used]
 	for _, index := range []derive.Index[used]{b.httpByGateway, b.streamsByGateway} {
@@ -63,6 +64,13 @@ func (b *build) clusterItems(c *derive.Ctx, gateway string, s served) []derive.I
 			}
 			items = append(items, derive.Item[used]{Key: string(u.Upstream.ID), Value: u})
 		}
+	}
+	if traced, _ := derive.Get(c, b.tracings, gateway); traced.Tracing != nil {
+		u := used{Gateway: s.ID, Upstream: traced.Collector}
+		if u.Upstream.TLS != nil {
+			u.Presents = cmp.Or(u.Upstream.Presents, s.Presents)
+		}
+		items = append(items, derive.Item[used]{Key: string(u.Upstream.ID), Value: u})
 	}
 	return items
 }

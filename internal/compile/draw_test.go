@@ -42,7 +42,7 @@ func (panicker) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, a
 
 func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "http", "http", "http", "http", "grpc", "tcp", "tls", "udp",
-		"service", "service", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "namespace", "other") {
+		"service", "service", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "telemetry", "namespace", "other") {
 	case "class":
 		return drawClass(t)
 	case "config":
@@ -75,11 +75,22 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	case "policy":
 		return fmt.Sprintf("kind: BackendTLSPolicy\nmetadata: {name: p, namespace: %s}\nspec: {targetRefs: [{group: '', kind: Service, name: s%s}], validation: {hostname: x, wellKnownCACertificates: System}}",
 			ns, pick(t, "name", "1", "2"))
+	case "telemetry":
+		return drawTelemetry(t, ns)
 	case "namespace":
 		return fmt.Sprintf("kind: Namespace\nmetadata: {name: %s, labels: {team: %s}}", ns, pick(t, "team", "red", "blue"))
 	default:
 		return drawOther(t, ns)
 	}
+}
+
+func drawTelemetry(t *rapid.T, ns string) string {
+	tracing := pick(t, "tracing", "{mode: Disabled}", "{mode: Enabled, samplingRate: {numerator: 200}}",
+		"{mode: Enabled, samplingRate: {numerator: 1}, provider: {backendRef: {name: s1, port: 80}}}",
+		"{mode: Enabled, provider: {backendRef: {name: s2, namespace: a, port: 80}}, attributes: [{name: x, sourceType: Attribute, attributeKey: url.path}]}",
+		"{mode: Enabled, provider: {backendRef: {group: gateway.networking.x-k8s.io, kind: XBackend, name: x}}}")
+	return fmt.Sprintf("kind: XTelemetryPolicy\nmetadata: {name: q%s, namespace: %s%s}\nspec: {targetRefs: [{group: gateway.networking.k8s.io, kind: %s, name: g}], tracing: %s}",
+		pick(t, "name", "1", "2"), ns, drawAge(t), pick(t, "target", "Gateway", "Gateway", "Gateway", "Service"), tracing)
 }
 
 func drawXBackend(t *rapid.T, ns string) string {
@@ -280,7 +291,7 @@ func drawGrant(t *rapid.T, ns string) string {
 }
 
 func drawOther(t *rapid.T, ns string) string {
-	switch pick(t, "other", "ConfigMap", "GRPCRoute", "XMesh", "ListenerSet", "TLSRoute", "XTelemetryPolicy") {
+	switch pick(t, "other", "ConfigMap", "GRPCRoute", "XMesh", "ListenerSet", "TLSRoute") {
 	case "ConfigMap":
 		return fmt.Sprintf("kind: ConfigMap\nmetadata: {name: m, namespace: %s}", ns)
 	case "GRPCRoute":
@@ -289,9 +300,7 @@ func drawOther(t *rapid.T, ns string) string {
 		return "kind: XMesh\nmetadata: {name: m}"
 	case "ListenerSet":
 		return fmt.Sprintf("kind: ListenerSet\nmetadata: {name: l, namespace: %s}", ns)
-	case "TLSRoute":
-		return fmt.Sprintf("kind: TLSRoute\nmetadata: {name: q, namespace: %s}", ns)
 	default:
-		return fmt.Sprintf("kind: XTelemetryPolicy\nmetadata: {name: q, namespace: %s}", ns)
+		return fmt.Sprintf("kind: TLSRoute\nmetadata: {name: q, namespace: %s}", ns)
 	}
 }

@@ -127,7 +127,7 @@ func (b *build) sliceFinding(c *derive.Ctx, key string, slice *discovery_v1.Endp
 		return exclude(self, problemf(verdict.NotYetSupported, "addressType", "FQDN: use an XBackend with externalHostname")), true
 	case derive.Exists(c, b.sourcesBySlice, key):
 		return serve(self, ok(verdict.Referenced, "endpoints of it take requests")), true
-	case !b.serviceServes(c, service):
+	case !b.wanted(c, service):
 		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to Service %s", service).
 			about(store.Key{Collection: kindService, Name: service})), true
 	default:

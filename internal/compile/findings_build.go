@@ -26,6 +26,7 @@ func (b *build) deriveFindings(g *derive.Graph) Findings {
 		kindTLSRoute:           derive.Map(g, findingNode(kindTLSRoute), b.in.tlsRoutes, b.tlsFinding),
 		kindUDPRoute:           derive.Map(g, findingNode(kindUDPRoute), b.in.udpRoutes, b.udpFinding),
 		kindXBackend:           derive.Map(g, findingNode(kindXBackend), b.in.externals, b.externalFinding),
+		kindXTelemetryPolicy:   derive.Map(g, findingNode(kindXTelemetryPolicy), b.in.telemetry, b.telemetryFinding),
 	}
 	for _, kind := range snapshot.Kinds {
 		if _, ok := own[kind.Name]; !ok {

@@ -25,7 +25,7 @@ func (b *build) externalFinding(c *derive.Ctx, key string, object *gateway_xv1al
 	finding.Status = &Status{}
 	for _, gateway := range b.gatewaysUsing(c, self.String()) {
 		conditions := conditions{generation: object.Generation}
-		conditions.judge(typeAccepted, string(gateway_xv1alpha1.BackendReasonAccepted), "routes of the Gateway forward to it", policyProblem(at.Problem))
+		conditions.judge(typeAccepted, string(gateway_xv1alpha1.BackendReasonAccepted), "the Gateway forwards to it", policyProblem(at.Problem))
 		finding.Status.Ancestors = append(finding.Status.Ancestors, AncestorStatus{Gateway: gateway, Conditions: conditions.list})
 	}
 	return finding, true

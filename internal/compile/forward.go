@@ -13,7 +13,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
 
-// referrer is a route that refers to backends.
+// referrer is what refers to backends and Secrets: a route, a Gateway or a policy.
 type referrer struct {
 	Kind, Namespace string
 	// Through tells that TLS of clients goes through to the backend as it is.
@@ -28,6 +28,15 @@ func (r referrer) transport() core_v1.Protocol {
 		return core_v1.ProtocolUDP
 	}
 	return core_v1.ProtocolTCP
+}
+
+// speaks is the kind of route whose protocol a referrer speaks: a policy sends
+// telemetry by gRPC.
+func (r referrer) speaks() string {
+	if r.Kind == kindXTelemetryPolicy {
+		return kindGRPCRoute
+	}
+	return r.Kind
 }
 
 // weighted is a backendRef of any kind of route.

@@ -27,6 +27,7 @@ type inputs struct {
 	configMaps derive.Collection[*core_v1.ConfigMap]
 	bundles    derive.Collection[*certificates_v1beta1.ClusterTrustBundle]
 	externals  derive.Collection[*gateway_xv1alpha1.XBackend]
+	telemetry  derive.Collection[*gateway_xv1alpha1.XTelemetryPolicy]
 	services   derive.Collection[*core_v1.Service]
 	slices     derive.Collection[*discovery_v1.EndpointSlice]
 	secrets    derive.Collection[*core_v1.Secret]
@@ -49,6 +50,7 @@ func readInputs(g *derive.Graph) inputs {
 		configMaps: derive.Input[*core_v1.ConfigMap](g, kindConfigMap),
 		bundles:    derive.Input[*certificates_v1beta1.ClusterTrustBundle](g, kindClusterTrustBundle),
 		externals:  derive.Input[*gateway_xv1alpha1.XBackend](g, kindXBackend),
+		telemetry:  derive.Input[*gateway_xv1alpha1.XTelemetryPolicy](g, kindXTelemetryPolicy),
 		services:   derive.Input[*core_v1.Service](g, kindService),
 		slices:     derive.Input[*discovery_v1.EndpointSlice](g, kindEndpointSlice),
 		secrets:    derive.Input[*core_v1.Secret](g, kindSecret),

@@ -20,7 +20,7 @@ import (
 // of any view.
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(t, Options{XBackend: rapid.Bool().Draw(rt, "xbackend")})
+		w := newWorld(t, Options{XBackend: rapid.Bool().Draw(rt, "xbackend"), Experimental: rapid.Bool().Draw(rt, "experimental")})
 		pairs := testPairs(t)
 		if rapid.IntRange(0, 3).Draw(rt, "empty") > 0 {
 			w.apply(busyWorld(pairs)...)

@@ -30,6 +30,7 @@ const (
 	kindTLSRoute           = "TLSRoute"
 	kindUDPRoute           = "UDPRoute"
 	kindXBackend           = "XBackend"
+	kindXTelemetryPolicy   = "XTelemetryPolicy"
 )
 
 // Routes of the kinds that share hosts are known by "Kind namespace/name" where
@@ -58,7 +59,7 @@ func orElse[T any](p *T, otherwise T) T {
 
 // groupOf is the group of a kind that refers to others.
 func groupOf(kind string) string {
-	if kind == kindXBackend {
+	if kind == kindXBackend || kind == kindXTelemetryPolicy {
 		return gatewayXGroup
 	}
 	return gatewayGroup

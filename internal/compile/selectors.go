@@ -72,9 +72,19 @@ func (b *build) choices(c *derive.Ctx, key string, at externalBackend) []derive.
 	return items
 }
 
-// serviceServes tells whether something that serves forwards to a Service, by
-// name or by its labels.
-func (b *build) serviceServes(c *derive.Ctx, service string) bool {
+// contributes tells whether something that serves has endpoints of a Service.
+func (b *build) contributes(c *derive.Ctx, service string) bool {
+	for _, slice := range derive.Keys(c, b.slicesByService, service) {
+		if derive.Exists(c, b.sourcesBySlice, slice) {
+			return true
+		}
+	}
+	return false
+}
+
+// wanted tells whether something that serves forwards to a Service, by name or by
+// its labels.
+func (b *build) wanted(c *derive.Ctx, service string) bool {
 	if b.usedBySomething(c, store.Key{Collection: kindService, Name: service}.String()) {
 		return true
 	}

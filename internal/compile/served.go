@@ -163,8 +163,9 @@ func (s served) certificates() []model.CertificateID {
 }
 
 // modelGateway is the Gateway of the model, if it is accepted.
-func modelGateway(_ *derive.Ctx, _ string, s served) (model.Gateway, bool) {
-	return model.Gateway{ID: s.ID, Generation: s.Generation, Settings: s.Settings}, s.Accepted
+func (b *build) modelGateway(c *derive.Ctx, key string, s served) (model.Gateway, bool) {
+	traced, _ := derive.Get(c, b.tracings, key)
+	return model.Gateway{ID: s.ID, Generation: s.Generation, Settings: s.Settings, Tracing: traced.Tracing}, s.Accepted
 }
 
 // inOrderOnce drops repetitions and keeps the order.

@@ -57,8 +57,10 @@ func (b *build) serviceFinding(c *derive.Ctx, key string, service *core_v1.Servi
 	switch {
 	case service.Spec.Type == core_v1.ServiceTypeExternalName:
 		return exclude(self, problemf(verdict.InvalidKind, "spec.type", "ExternalName Services are not forwarded to: use an XBackend with externalHostname")), true
-	case b.serviceServes(c, key):
+	case b.usedBySomething(c, self.String()), b.contributes(c, key):
 		return serve(self, ok(verdict.Referenced, "routes that serve forward to it")), true
+	case b.wanted(c, key):
+		return exclude(self, problemf(verdict.NoReadyEndpoints, "spec.selector", "an XBackend selects by its labels, and it has no endpoint that is ready and not listed elsewhere too")), true
 	default:
 		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to one of its ports")), true
 	}

@@ -6,7 +6,7 @@ import "net/netip"
 // identity only: "namespace/name:port" for a Service, "xbackend/namespace/name"
 // for an XBackend, each after "grpc/", "tcp/" or "udp/" where GRPCRoutes, routes of
 // connections or UDPRoutes use it, and after "tls/" where TLS of clients goes
-// through to it. The same backend used
+// through to it, "otlp/" where traces are sent. The same backend used
 // by several Gateways has one ClusterID.
 type ClusterID string
 

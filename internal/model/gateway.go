@@ -11,6 +11,8 @@ type Gateway struct {
 	ID         GatewayID
 	Generation int64
 	Settings   Settings
+	// Tracing is what the Gateway tells of each HTTP request; nil is nothing.
+	Tracing *Tracing `json:",omitzero"`
 }
 
 // Settings are the data-plane settings of a Gateway, from the GatewayConfig

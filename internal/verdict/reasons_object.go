@@ -12,7 +12,7 @@ var (
 	}
 	Redundant = Reason{
 		Name: "Redundant", Class: InfoClass,
-		Meaning: "The object permits what another object permits as well; without it nothing would change.",
+		Meaning: "The object permits what another object permits as well, or asks for what is so without it; without it nothing would change.",
 	}
 	NoReadyEndpoints = Reason{
 		Name: "NoReadyEndpoints", Class: OutcomeClass,
@@ -29,6 +29,11 @@ var (
 		Meaning: "A field asks for something that proxies do not have. The rest of the object serves.",
 		Remedy:  "Do as the message says, or leave the field out.",
 	}
+	TargetNotFound = Reason{
+		Name: "TargetNotFound", Class: OutcomeClass,
+		Meaning: "What a policy is for does not exist.",
+		Remedy:  "Create it, or correct targetRefs.",
+	}
 	OutOfScope = Reason{
 		Name: "OutOfScope", Class: OutcomeClass,
 		Meaning: "The kind configures something that Gatehouse is not.",
@@ -43,5 +48,5 @@ var (
 
 // objectReasons are those of this file.
 var objectReasons = []Reason{
-	Referenced, NotReferenced, Redundant, NoReadyEndpoints, NotYetSupported, NoEffect, OutOfScope, FeatureDisabled,
+	Referenced, NotReferenced, Redundant, NoReadyEndpoints, NotYetSupported, NoEffect, TargetNotFound, OutOfScope, FeatureDisabled,
 }

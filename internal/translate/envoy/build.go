@@ -19,7 +19,7 @@ func Build(g *derive.Graph, m model.Collections, o Options) Outputs {
 			t, _ := derive.Get(c, m.Tables, string(id))
 			return t
 		}
-		return translateListener(key, l, gateway.Settings, table, o), true
+		return translateListener(key, l, gateway, table, o), true
 	})
 	out.Clusters = derive.Map(g, "xds clusters", m.Clusters, func(_ *derive.Ctx, _ string, c model.Cluster) (Output, bool) {
 		return translateCluster(c, o), true

@@ -52,7 +52,7 @@ func withListeners(t *testing.T, resources []xdsserve.Resource) []xdsserve.Resou
 	for _, r := range resources {
 		if r.Type == xdsserve.Routes && !used[r.Name] {
 			l := model.Listener{Gateway: edge, Port: 80, Protocol: model.HTTP, Table: model.TableID(r.Name.Name)}
-			resources = append(resources, *translateListener("of "+r.Name.Name, l, model.Settings{}, whole, Options{}).Resource)
+			resources = append(resources, *translateListener("of "+r.Name.Name, l, model.Gateway{}, whole, Options{}).Resource)
 		}
 	}
 	return resources

@@ -34,6 +34,12 @@ func (b *listenerBuilder) http(id model.TableID) (*envoy_listener_v3.Filter, err
 	if err != nil {
 		return nil, err
 	}
+	if b.tracing != nil {
+		if manager.Tracing, err = tracing(*b.tracing); err != nil {
+			return nil, within("tracing", err)
+		}
+		b.uses = append(b.uses, xdsserve.Name{Type: xdsserve.Cluster, Name: string(b.tracing.Collector)})
+	}
 	var uses xdsserve.Name
 	if table := b.table(id); table.Scoped {
 		uses, err = byHost(manager, table)

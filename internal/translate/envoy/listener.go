@@ -2,6 +2,7 @@ package envoy
 
 import (
 	"net/netip"
+	"slices"
 
 	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	envoy_listener_v3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -20,14 +21,17 @@ const bufferLimit = 32 << 10
 // an error for the second, and not a silent split of its connections.
 //
 // table says how a table is looked up.
-func translateListener(name string, l model.Listener, s model.Settings, table func(model.TableID) model.RouteTable, o Options) Output {
+func translateListener(name string, l model.Listener, g model.Gateway, table func(model.TableID) model.RouteTable, o Options) Output {
+	if g.Tracing != nil && (l.Protocol == model.HTTP || l.Protocol == model.HTTPS) {
+		l.Origins = slices.Concat(l.Origins, g.Tracing.Origins)
+	}
 	if err := checkName("name", name); err != nil {
 		return failed(xdsserve.Listener, name, l.Origins, err)
 	}
 	if err := checkBind(l); err != nil {
 		return failed(xdsserve.Listener, name, l.Origins, err)
 	}
-	built := listenerBuilder{settings: s, table: table, listener: &envoy_listener_v3.Listener{
+	built := listenerBuilder{settings: g.Settings, tracing: g.Tracing, table: table, listener: &envoy_listener_v3.Listener{
 		Name:                          name,
 		Address:                       listenerAddress(l, o),
 		EnableReusePort:               wrapperspb.Bool(false),
@@ -46,6 +50,7 @@ func translateListener(name string, l model.Listener, s model.Settings, table fu
 // listenerBuilder gathers the parts of a listener.
 type listenerBuilder struct {
 	settings model.Settings
+	tracing  *model.Tracing
 	table    func(model.TableID) model.RouteTable
 	listener *envoy_listener_v3.Listener
 	uses     []xdsserve.Name

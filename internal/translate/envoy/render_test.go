@@ -68,7 +68,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 }
 
 func TestRenderedKeysAreSorted(t *testing.T) {
-	r := *translateListener(httpPort, plain(nil, nil).Listeners[httpPort], model.Settings{AccessLog: "-"}, whole, Options{}).Resource
+	r := *translateListener(httpPort, plain(nil, nil).Listeners[httpPort], model.Gateway{Settings: model.Settings{AccessLog: "-"}}, whole, Options{}).Resource
 	text, err := JSON(r, false)
 	if err != nil {
 		t.Fatal(err)
