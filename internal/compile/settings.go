@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -43,6 +44,11 @@ func configProblem(spec gatehouse_v1alpha1.GatewayConfigSpec) *problem {
 	case spec.AccessLog != nil && strings.ContainsFunc(spec.AccessLog.Path, unicode.IsControl):
 		return problemf(verdict.UnsupportedValue, "spec.accessLog.path", "%q: must not contain control characters", spec.AccessLog.Path)
 	}
+	for i, name := range spec.Statistics {
+		if name == "" {
+			return problemf(verdict.UnsupportedValue, fmt.Sprintf("spec.statistics[%d]", i), `"": must be the beginning of a name, for example "cluster."`)
+		}
+	}
 	return nil
 }
 
@@ -54,6 +60,10 @@ func settle(class, own gatehouse_v1alpha1.GatewayConfigSpec) model.Settings {
 	settings := model.Settings{
 		Concurrency: uint32(orElse(concurrency, 0)),
 		LogLevel:    orElse(cmp.Or(own.LogLevel, class.LogLevel), defaultLogLevel),
+		Statistics:  own.Statistics,
+	}
+	if own.Statistics == nil {
+		settings.Statistics = class.Statistics
 	}
 	if log != nil {
 		settings.AccessLog = log.Path

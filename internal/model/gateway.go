@@ -24,6 +24,9 @@ type Settings struct {
 	LogLevel string
 	// AccessLog is a file path, "-" for the proxy's standard output, or empty for none.
 	AccessLog string
+	// Statistics are beginnings of names of statistics that are kept beside those
+	// that are read.
+	Statistics []string `json:",omitzero"`
 }
 
 // Protocol is what a bound port speaks.

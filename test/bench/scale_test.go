@@ -69,7 +69,7 @@ func BenchmarkWildcardEdit(b *testing.B) {
 }
 
 // BenchmarkColdStart measures from the start of the process to the first answer of
-// the last of N routes.
+// the last of N routes, and what Gatehouse and its Envoy took until then.
 func BenchmarkColdStart(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
@@ -96,6 +96,12 @@ func BenchmarkColdStart(b *testing.B) {
 				b.ReportMetric(float64(took.Milliseconds()), "first-answer-ms")
 				b.ReportMetric(after["process_cpu_seconds_total"], "cpu-s")
 				b.ReportMetric(after["process_resident_memory_bytes"]/(1<<20), "rss-MiB")
+				proxy, err := proxyUsage(instance.PID())
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(proxy.cpu, "envoy-cpu-s")
+				b.ReportMetric(proxy.rss, "envoy-rss-MiB")
 				b.ReportMetric(0, "ns/op")
 				if err := instance.Stop(); err != nil {
 					b.Error(err)

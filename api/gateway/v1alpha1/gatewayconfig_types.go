@@ -1,6 +1,10 @@
 package v1alpha1
 
-import meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"slices"
+
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Group and Version of this package's kinds.
 const (
@@ -26,6 +30,9 @@ type GatewayConfigSpec struct {
 	LogLevel *string `json:"logLevel,omitempty"`
 	// AccessLog is where requests are logged.
 	AccessLog *AccessLog `json:"accessLog,omitempty"`
+	// Statistics are beginnings of names, at most 32: which of Envoy's statistics are
+	// kept beside those that Gatehouse reads. Each costs memory and a slower start.
+	Statistics []string `json:"statistics,omitempty"`
 }
 
 // AccessLog is where requests are logged.
@@ -47,5 +54,6 @@ func (in *GatewayConfig) DeepCopy() *GatewayConfig {
 	if in.Spec.AccessLog != nil {
 		out.Spec.AccessLog = new(*in.Spec.AccessLog)
 	}
+	out.Spec.Statistics = slices.Clone(in.Spec.Statistics)
 	return &out
 }

@@ -35,6 +35,8 @@ type identity struct {
 	xdsSocket   string
 	// connections limits the downstream connections of the process.
 	connections int64
+	// statistics are beginnings of names of statistics to keep.
+	statistics []string
 }
 
 // bootstrap returns the configuration that Envoy starts with: who it is, where
@@ -67,7 +69,7 @@ func bootstrap(id identity) (*envoy_bootstrap_v3.Bootstrap, error) {
 		OverloadManager: limits,
 		// Nobody reads statistics but through the admin interface.
 		StatsFlush:  &envoy_bootstrap_v3.Bootstrap_StatsFlushOnAdmin{StatsFlushOnAdmin: true},
-		StatsConfig: &envoy_metrics_v3.StatsConfig{StatsMatcher: keptStats()},
+		StatsConfig: &envoy_metrics_v3.StatsConfig{StatsMatcher: keptStats(id.statistics)},
 		LayeredRuntime: &envoy_bootstrap_v3.LayeredRuntime{Layers: []*envoy_bootstrap_v3.RuntimeLayer{{
 			Name:           "gatehouse",
 			LayerSpecifier: &envoy_bootstrap_v3.RuntimeLayer_StaticLayer{StaticLayer: runtime},
@@ -140,12 +142,13 @@ func adsCluster(socket string) (*envoy_cluster_v3.Cluster, error) {
 	}, nil
 }
 
-// keptStats are the statistics that are made at all. Per-cluster ones dominate
-// cold start and memory; the numbers of ejected hosts are kept where a cluster
-// has them because Envoy itself reads them back.
-func keptStats() *envoy_metrics_v3.StatsMatcher {
+// keptStats are the statistics that are made at all: those that are read here, and
+// those that somebody asks for. Per-cluster ones dominate cold start and memory; the
+// numbers of ejected hosts are kept where a cluster has them because Envoy itself
+// reads them back.
+func keptStats(wanted []string) *envoy_metrics_v3.StatsMatcher {
 	var patterns []*envoy_matcher_v3.StringMatcher
-	for _, prefix := range []string{"listener_manager.", "cluster_manager.", "control_plane.", "server."} {
+	for _, prefix := range append([]string{"listener_manager.", "cluster_manager.", "control_plane.", "server."}, wanted...) {
 		patterns = append(patterns, &envoy_matcher_v3.StringMatcher{MatchPattern: &envoy_matcher_v3.StringMatcher_Prefix{Prefix: prefix}})
 	}
 	for _, suffix := range []string{connectionsActive, requestsActive, ".outlier_detection.ejections_active"} {

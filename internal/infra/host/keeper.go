@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"reflect"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ func newKeeper(s *Supervisor, g model.GatewayID, wanted model.Settings) *keeper 
 // want changes the settings.
 func (k *keeper) want(s model.Settings) {
 	k.mu.Lock()
-	same := k.wanted == s
+	same := reflect.DeepEqual(k.wanted, s)
 	k.wanted = s
 	k.mu.Unlock()
 	if same {

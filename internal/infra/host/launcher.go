@@ -80,7 +80,7 @@ func (l launcher) dir(g model.GatewayID) gatewayDir {
 // hash covers all that a running process cannot change. Names that differ with
 // every start, and the log level, are left out.
 func (l launcher) hash(g model.GatewayID, s model.Settings) (string, error) {
-	b, err := bootstrap(identity{gateway: g, xdsSocket: l.xdsSocket, connections: l.connections})
+	b, err := bootstrap(identity{gateway: g, xdsSocket: l.xdsSocket, connections: l.connections, statistics: s.Statistics})
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +147,7 @@ func (l launcher) prepare(g model.GatewayID, s model.Settings) (*process, error)
 	if err := os.MkdirAll(string(p.dir), 0o700); err != nil {
 		return nil, err
 	}
-	config, err := l.bootstrap(p)
+	config, err := l.bootstrap(p, s)
 	if err != nil {
 		return p, err
 	}
@@ -157,8 +157,10 @@ func (l launcher) prepare(g model.GatewayID, s model.Settings) (*process, error)
 	return p, p.dir.write(p.record)
 }
 
-func (l launcher) bootstrap(p *process) ([]byte, error) {
-	b, err := bootstrap(identity{gateway: p.Gateway, node: p.Node, adminSocket: p.AdminSocket, xdsSocket: l.xdsSocket, connections: l.connections})
+func (l launcher) bootstrap(p *process, s model.Settings) ([]byte, error) {
+	b, err := bootstrap(identity{
+		gateway: p.Gateway, node: p.Node, adminSocket: p.AdminSocket, xdsSocket: l.xdsSocket, connections: l.connections, statistics: s.Statistics,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -282,6 +282,7 @@ func TestBootstrapHashIgnoresWhatARunningProcessTakes(t *testing.T) {
 	moved.xdsSocket, upgraded.binary = "/y.sock", "c"
 	for name, other := range map[string]string{
 		"concurrency": hash(l, edge, model.Settings{Concurrency: 2}),
+		"statistic":   hash(l, edge, model.Settings{Concurrency: 1, Statistics: []string{"http."}}),
 		"gateway":     hash(l, "shop/other", model.Settings{Concurrency: 1}),
 		"xDS socket":  hash(moved, edge, model.Settings{Concurrency: 1}),
 		"Envoy":       hash(upgraded, edge, model.Settings{Concurrency: 1}),
