@@ -12,7 +12,8 @@
 // last, after a grace. "Used" counts what a proxy has, may have, is being sent and
 // will get, so a cluster outlives the last table that needs it at that proxy, and
 // stays if the proxy refuses the table's move. Only a cluster that is SlowToWarm is
-// waited for, only by what begins to use it, and only for WarmTimeout.
+// waited for, only by what begins to use it, and only for WarmTimeout; of a table
+// that a proxy has, only by the parts that do.
 //
 // Refusals. A proxy refuses a response as a whole. Its resources are then sent
 // again one by one: the culprit stays with the version that the proxy had and is

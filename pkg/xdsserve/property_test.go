@@ -46,8 +46,11 @@ func newWorld(t *rapid.T, bad bool) *world {
 	return w
 }
 
-// refusable versions are variant 3 of anything.
-func refusable(r Resource) bool { return len(r.Version) > 0 && r.Version[0] == '3' }
+// refusable are variants 3 of anything, and what is mixed from them.
+func refusable(r Resource) bool {
+	words := strings.Fields(string(r.Body))
+	return len(words) > 2 && words[2] == "3"
+}
 
 func (w *world) open(m memory) {
 	w.session = newSession("p", "g", &w.opts, &w.catalog, m, w.now)
@@ -145,6 +148,9 @@ func drawState(t *rapid.T) map[Scoped]Resource {
 			Name: Name{typ, name}, Group: group, Version: v, SlowToWarm: slow, Uses: uses,
 			Body: fmt.Appendf(nil, "%s %s %s", typ, name, v), Origins: []string{name},
 		}
+		if typ == Routes || typ == Scopes {
+			drawParts(t, &r)
+		}
 		state[Scoped{group, r.Name}] = r
 	}
 	pick := func(typ Type, prefix string, atLeast, of int) []Name {
@@ -193,6 +199,18 @@ func drawState(t *rapid.T) map[Scoped]Resource {
 		}
 	}
 	return state
+}
+
+// drawParts gives each use of a table to a part of it.
+func drawParts(t *rapid.T, r *Resource) {
+	uses, first := r.Uses, rapid.IntRange(0, 3).Draw(t, "first part")
+	r.Uses = nil
+	for i := range uses {
+		u := uses[(i+first)%len(uses)]
+		text := fmt.Sprintf("\n%d %d %s", i, rapid.IntRange(1, 2).Draw(t, "part"), u.Name)
+		r.Version += text
+		r.add(Part{Name: fmt.Sprint(i), To: len(text), Uses: []Name{u}}, []byte(text))
+	}
 }
 
 func shortNames(ns []Name) (s []string) {

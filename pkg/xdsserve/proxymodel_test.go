@@ -101,7 +101,7 @@ func (p *proxyModel) process() bool {
 	}
 	var rs []Resource
 	for _, w := range resp.GetResources() {
-		rs = append(rs, p.bodies[string(w.GetResource().GetValue())])
+		rs = append(rs, p.decode(w))
 	}
 	bad := slices.IndexFunc(rs, p.refuses)
 	if bad >= 0 {
@@ -118,6 +118,20 @@ func (p *proxyModel) process() bool {
 	}
 	p.thaw()
 	return true
+}
+
+// decode returns the resource of a body: one that was published, or one mixed of
+// the parts of two.
+func (p *proxyModel) decode(w *discovery_v3.Resource) Resource {
+	body := w.GetResource().GetValue()
+	if r, published := p.bodies[string(body)]; published {
+		return r
+	}
+	r := Resource{Name: Name{Type(w.GetResource().GetTypeUrl()), w.GetName()}, Version: w.GetVersion(), Body: body}
+	for _, part := range strings.Split(string(body), "\n")[1:] {
+		r.Uses = append(r.Uses, Name{Cluster, part[strings.LastIndex(part, " ")+1:]})
+	}
+	return r
 }
 
 func (p *proxyModel) applyAll(k kind, rs []Resource, removed []string) {

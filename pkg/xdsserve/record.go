@@ -11,6 +11,8 @@ type record struct {
 	want *item // what the proxy should have; nil when nothing
 	held *item // what it acknowledged; nil when nothing
 	sent *item // the newest version on its way while flights > 0
+	// meanwhile is what goes while a part of want waits.
+	meanwhile *item
 	// claims are the items whose uses are counted in the records used.
 	claims  []claim
 	refused *refusal // of want's version
@@ -83,13 +85,17 @@ func (r *record) possible() []*item {
 	return items
 }
 
-// offer is the version to send: the wanted one, or where the proxy refuses that,
-// the one that it has.
+// offer is the version to send: the wanted one; what of it need not wait; or where
+// the proxy refuses it, the one that the proxy has.
 func (r *record) offer() *item {
-	if r.refused != nil {
+	switch {
+	case r.refused != nil:
 		return r.held
+	case r.meanwhile != nil:
+		return r.meanwhile
+	default:
+		return r.want
 	}
-	return r.want
 }
 
 // settledOn reports whether the proxy is known to have exactly this version.

@@ -34,6 +34,9 @@ type Resource struct {
 	// the rest of its set, named "set/". What something published uses has to be
 	// published: a proxy is not settled before it has that, too.
 	Uses []Name
+	// Parts are the pieces of a table's or scope's Body that wait for their clusters on
+	// their own, in order; without any it waits as a whole. Its Uses are theirs.
+	Parts []Part
 	// SlowToWarm marks a cluster whose readiness depends on something outside
 	// (DNS, health checks): what uses it waits for it, at most Options.WarmTimeout.
 	SlowToWarm bool

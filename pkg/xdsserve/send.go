@@ -23,7 +23,8 @@ const (
 //
 //  1. secrets; clusters that are new or changed
 //  2. endpoints, also unasked, of every cluster that has just gone
-//  3. (listeners, scopes and tables that use a cluster still warming stay here)
+//  3. (listeners, scopes and tables that use a cluster still warming stay here;
+//     their parts that do not use it go ahead)
 //  4. tables and scopes, before the listeners that begin to look routes up in
 //     them, where the proxy has asked for them already; then listeners, added,
 //     changed and removed
@@ -48,7 +49,7 @@ func (s *session) sendKind(k kind) {
 	s.dirty[k] = nil
 	var together, suspects, kept, gone []*record
 	for _, r := range queue {
-		r.queued = false
+		r.queued, r.meanwhile = false, nil
 		s.looked++
 		switch {
 		case r.want == nil && s.prompt(r) && s.mayLeave(r):
@@ -57,7 +58,11 @@ func (s *session) sendKind(k kind) {
 			s.leave(r) // no longer at once
 		case !s.needs(r):
 		case s.waits(r):
-			kept = append(kept, r)
+			if r.meanwhile = s.interim(r); r.meanwhile == nil {
+				kept = append(kept, r)
+			} else {
+				together = append(together, r)
+			}
 		case r.suspect:
 			suspects = append(suspects, r)
 		default:
@@ -200,7 +205,11 @@ func (s *session) sending(r *record, it *item) {
 	}
 	r.flights, r.sent, r.touched = r.flights+1, it, true
 	r.sends++
-	r.force, r.removing, r.late, r.holdUntil = false, false, false, noTime
+	r.force, r.removing, r.late = false, false, false
+	if r.meanwhile == nil {
+		r.holdUntil = noTime
+	}
+	r.meanwhile = nil
 	if r.kind == clusters {
 		s.follow(r, it)
 	}

@@ -116,7 +116,11 @@ func (d *desk) step(changed []key, reqs ...*discovery_v3.DeltaDiscoveryRequest) 
 func summary(r *discovery_v3.DeltaDiscoveryResponse) string {
 	var words []string
 	for _, res := range r.GetResources() {
-		words = append(words, res.GetName()+"@"+res.GetVersion())
+		version := res.GetVersion()
+		if strings.HasPrefix(version, "interim-") {
+			version = string(res.GetResource().GetValue())
+		}
+		words = append(words, res.GetName()+"@"+version)
 	}
 	for _, name := range r.GetRemovedResources() {
 		words = append(words, "-"+name)

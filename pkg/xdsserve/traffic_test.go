@@ -100,17 +100,28 @@ func (l *load) more(t *testing.T, n int) {
 	l.mu.Lock()
 	goal := l.total + n
 	l.mu.Unlock()
+	l.wait(t, func() bool { return l.total >= goal })
+}
+
+// until waits for an answer.
+func (l *load) until(t *testing.T, answer string) {
+	t.Helper()
+	l.wait(t, func() bool { return l.answers[answer] > 0 })
+}
+
+func (l *load) wait(t *testing.T, done func() bool) {
+	t.Helper()
 	for deadline := time.After(patience); ; {
 		l.mu.Lock()
-		total, news := l.total, l.news
+		enough, total, news := done(), l.total, l.news
 		l.mu.Unlock()
-		if total >= goal {
+		if enough {
 			return
 		}
 		select {
 		case <-news:
 		case <-deadline:
-			t.Fatalf("%d of %d answers after %v", total, goal, patience)
+			t.Fatalf("not enough of %d answers after %v", total, patience)
 		}
 	}
 }

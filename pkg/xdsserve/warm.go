@@ -58,13 +58,25 @@ func (s *session) unready(r *record, it *item) (warming, late bool) {
 			w = true // without it a listener that goes live answers 404
 		case (u.kind == tables || u.kind == scopes) && r.kind == listeners && used.want != nil:
 			w, l = s.unready(used, used.want)
-		case u.kind == clusters && (r.held == nil || !r.held.usesKey(u)):
+		case u.kind == clusters && r.begins(u):
 			w, l = s.chilly(used)
 		}
 		warming, late = warming || w, late || l
 	}
 	return warming, late
 }
+
+// waitsFor reports whether a version of r would begin to use a cluster that is warming.
+func (s *session) waitsFor(r *record, u key) bool {
+	if u.kind != clusters || !r.begins(u) {
+		return false
+	}
+	warming, _ := s.chilly(s.records[u.kind][u.name])
+	return warming
+}
+
+// begins reports whether the version that the proxy has does not use something.
+func (r *record) begins(u key) bool { return r.held == nil || !r.held.usesKey(u) }
 
 func (s *session) chilly(c *record) (warming, late bool) {
 	if until, cold := s.cold[c]; cold {

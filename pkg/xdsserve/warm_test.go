@@ -11,8 +11,10 @@ import (
 
 	envoy_cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	cares_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/network/dns_resolver/cares/v3"
 	"golang.org/x/net/dns/dnsmessage"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
@@ -197,4 +199,51 @@ func TestColdStartBehindASlowName(t *testing.T) {
 	if got := ask(httpClient(t), local(port)); got != "200 a" {
 		t.Errorf("%q, want 200 a", got)
 	}
+}
+
+// hostTable is a table of parts: each host, "domain cluster", is one.
+func hostTable(t *testing.T, name string, hosts ...string) xdsserve.Resource {
+	t.Helper()
+	var whole envoy_route_v3.RouteConfiguration
+	var parts []xdsserve.Part
+	body := func(m proto.Message) []byte {
+		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+		must(t, err)
+		return b
+	}
+	whole.Name = name
+	from, uses := len(body(&whole)), []xdsserve.Name(nil)
+	for _, h := range hosts {
+		domain, cluster, _ := strings.Cut(h, " ")
+		whole.VirtualHosts = append(whole.VirtualHosts, &envoy_route_v3.VirtualHost{
+			Name: domain, Domains: []string{domain}, Routes: []*envoy_route_v3.Route{prefixRoute("/", cluster)},
+		})
+		to := len(body(&whole))
+		use := names(xdsserve.Cluster, cluster)
+		parts, uses, from = append(parts, xdsserve.Part{Name: domain, From: from, To: to, Uses: use}), append(uses, use...), to
+	}
+	whole.IgnorePortInHostMatching = true
+	r := resource(t, xdsserve.Routes, name, &whole, uses...)
+	r.Parts = parts
+	return r
+}
+
+// In one table a host waits for its own cluster, and no other does; no request fails.
+func TestHostOfATableWaitsAlone(t *testing.T) {
+	a, b, port := backend(t, "a"), backend(t, "b"), freePort(t)
+	dns := startNameServer(t)
+	start := concat(cluster(t, "a", a), cluster(t, "b", b), []xdsserve.Resource{hostTable(t, "t", "127.0.0.1 a", "localhost a"), listener(t, "l", port, "t", "s")})
+	r, _ := oneEnvoy(t, xdsserve.Options{WarmTimeout: patience}, start...)
+	other := fmt.Sprintf("http://localhost:%d/", port)
+	slow, quick := startLoad(t, local(port)), startLoad(t, other)
+	r.Publish(set(dnsCluster(t, "dns", dns, b), hostTable(t, "t", "127.0.0.1 dns", "localhost b")))
+	quick.until(t, "200 b")
+	slow.more(t, 30)
+	if got := ask(httpClient(t), local(port)); got != "200 a" {
+		t.Errorf("the host that waits: %q, want 200 a", got)
+	}
+	dns.answer()
+	slow.until(t, "200 b")
+	slow.only(t, "200 a", "200 b")
+	quick.only(t, "200 a", "200 b")
 }

@@ -100,9 +100,10 @@ func checkOutput(t *rapid.T, o Output) {
 	}
 	validateDeep(t, body.ProtoReflect())
 	again, err := proto.MarshalOptions{Deterministic: true}.Marshal(body)
-	if err != nil || !slices.Equal(again, o.Resource.Body) {
+	if err != nil || !slices.Equal(again, inOneGo(*o.Resource)) {
 		t.Fatalf("%s %s is not encoded in the deterministic form (%v)", o.Resource.Type, o.Resource.Name.Name, err)
 	}
+	checkParts(t, *o.Resource)
 	if !slices.IsSortedFunc(o.Resource.Uses, compareNames) || !slices.IsSorted(o.Resource.Origins) {
 		t.Fatalf("uses or origins are not sorted: %v, %v", o.Resource.Uses, o.Resource.Origins)
 	}

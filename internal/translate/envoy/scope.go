@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -120,16 +119,16 @@ func assembleRest(t model.RouteTable, hosts []*fragment) Output {
 	}
 	settings := tableSettings()
 	settings.RequestHeadersToRemove = []string{scopeHeader}
-	table, err := joinHosts(name, hosts, settings)
-	if err != nil {
-		return failed(xdsserve.Scopes, name, nil, err)
-	}
 	body, err := marshal(&envoy_route_v3.ScopedRouteConfiguration{Name: name, Key: scopeKey(name)})
 	if err != nil {
 		return failed(xdsserve.Scopes, name, nil, err)
 	}
-	body = protowire.AppendBytes(protowire.AppendTag(body, scopeField, protowire.BytesType), table)
+	table := joined{body: body, within: scopeField}
+	if err := table.joinHosts(name, hosts, settings); err != nil {
+		return failed(xdsserve.Scopes, name, nil, err)
+	}
 	uses, from := gather(hosts)
-	out.Resource = seal(xdsserve.Scopes, string(t.Gateway), name, body, uses, from)
+	out.Resource = seal(xdsserve.Scopes, string(t.Gateway), name, table.body, uses, from)
+	out.Resource.Parts = table.parts
 	return out
 }

@@ -1,6 +1,8 @@
 package envoy
 
 import (
+	"slices"
+
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -24,7 +26,8 @@ func embed(host *envoy_route_v3.VirtualHost) ([]byte, error) {
 
 // assembleTable makes a route table of translated hosts. It only copies: the
 // encoding of a message is the concatenation of the encodings of its fields, and
-// the virtual hosts go where a deterministic encoder puts them.
+// the virtual hosts go where a deterministic encoder puts them. Each host is a part,
+// so that it waits only for its own clusters.
 func assembleTable(t model.RouteTable, hosts []*fragment) Output {
 	name := string(t.ID)
 	if err := checkName("id", name); err != nil {
@@ -32,13 +35,14 @@ func assembleTable(t model.RouteTable, hosts []*fragment) Output {
 	}
 	out := Output{}
 	hosts = servable(hosts, &out)
-	body, err := joinHosts(name, hosts, tableSettings())
-	if err != nil {
+	var table joined
+	if err := table.joinHosts(name, hosts, tableSettings()); err != nil {
 		out.Failures = append(out.Failures, failure(xdsserve.Routes, name, nil, err))
 		return out
 	}
 	uses, from := gather(hosts)
-	out.Resource = seal(xdsserve.Routes, string(t.Gateway), name, body, uses, from)
+	out.Resource = seal(xdsserve.Routes, string(t.Gateway), name, table.body, uses, from)
+	out.Resource.Parts = table.parts
 	return out
 }
 
@@ -55,25 +59,49 @@ func gather(hosts []*fragment) ([]xdsserve.Name, []string) {
 	return sortedUses(uses), sortedUnique(from)
 }
 
-// joinHosts encodes a table with hosts in their order.
-func joinHosts(name string, hosts []*fragment, settings *envoy_route_v3.RouteConfiguration) ([]byte, error) {
+// joined is an encoded table, and where its hosts are.
+type joined struct {
+	body  []byte
+	parts []xdsserve.Part
+	// within is the field that the table is in a message around it; 0 for none. It
+	// is given piece by piece: decoders merge what they find of one field.
+	within protowire.Number
+}
+
+// joinHosts appends a table with hosts in their order.
+func (j *joined) joinHosts(name string, hosts []*fragment, settings *envoy_route_v3.RouteConfiguration) error {
 	head, err := marshal(&envoy_route_v3.RouteConfiguration{Name: name})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	tail, err := marshal(settings)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	size := len(head) + len(tail)
 	for _, h := range hosts {
-		size += len(h.body)
+		size += len(h.body) + maxFieldHead
 	}
-	body := append(make([]byte, 0, size), head...)
+	j.body, j.parts = slices.Grow(j.body, size), make([]xdsserve.Part, 0, len(hosts))
+	j.add(head)
 	for _, h := range hosts {
-		body = append(body, h.body...)
+		from := len(j.body)
+		j.add(h.body)
+		j.parts = append(j.parts, xdsserve.Part{Name: h.domain, From: from, To: len(j.body), Uses: h.uses})
 	}
-	return append(body, tail...), nil
+	j.add(tail)
+	return nil
+}
+
+// maxFieldHead is the most that the tag and the length of a piece take.
+const maxFieldHead = 8
+
+func (j *joined) add(piece []byte) {
+	if j.within == 0 {
+		j.body = append(j.body, piece...)
+		return
+	}
+	j.body = protowire.AppendBytes(protowire.AppendTag(j.body, j.within, protowire.BytesType), piece)
 }
 
 // tableSettings are what all tables have in common. A port in the request's
