@@ -38,18 +38,18 @@ type upstream struct {
 	Port     uint16
 	TLS      *model.UpstreamTLS
 	Origin   model.Ref
-	Service  string // "namespace/name|port" of a Service
+	Service  string // "Kind namespace/name|port" of a Service or ServiceImport
 }
 
 // resolve finds what a backendRef of a route means.
 func (b *build) resolve(c *derive.Ctx, field string, from referrer, ref gateway_v1.BackendObjectReference) backend {
 	to := backendTarget(ref, from.Namespace)
-	service, xbackend := to.is("", kindService), to.is(gatewayXGroup, kindXBackend)
+	service, xbackend := to.is("", kindService) || to.is(mcsGroup, kindServiceImport), to.is(gatewayXGroup, kindXBackend)
 	switch {
 	case xbackend && !b.XBackend:
 		return backend{Problem: problemf(verdict.InvalidKind, field+".kind", "XBackend %s: the switch %s is off", to.name(), snapshot.FeatureXBackend).about(to.key())}
 	case !service && !xbackend:
-		return backend{Problem: problemf(verdict.InvalidKind, field+".kind", "%s of group %q cannot be forwarded to: use a Service or an XBackend", to.Kind, to.Group)}
+		return backend{Problem: problemf(verdict.InvalidKind, field+".kind", "%s of group %q cannot be forwarded to: use a Service, a ServiceImport or an XBackend", to.Kind, to.Group)}
 	}
 	if xbackend && to.Namespace != from.Namespace {
 		return backend{Problem: problemf(verdict.RefNotPermitted, field+".namespace", "XBackend %s is in another namespace than the route, which no ReferenceGrant permits: put an XBackend in namespace %s", to.name(), from.Namespace).about(to.key())}
@@ -72,10 +72,10 @@ func (b *build) resolve(c *derive.Ctx, field string, from referrer, ref gateway_
 
 func (b *build) resolveService(c *derive.Ctx, field string, from referrer, to target, wanted *gateway_v1.PortNumber) backend {
 	if wanted == nil {
-		return backend{Problem: problemf(verdict.BackendNotFound, field+".port", "Service %s: a port is required", to.name()).about(to.key())}
+		return backend{Problem: problemf(verdict.BackendNotFound, field+".port", "%s: a port is required", to).about(to.key())}
 	}
 	number := strconv.Itoa(int(*wanted))
-	key := derive.JoinKey(to.name(), string(portOf(int(*wanted), from.datagrams())))
+	key := derive.JoinKey(to.String(), string(portOf(int(*wanted), from.datagrams())))
 	port, exists := derive.Get(c, b.ports, key)
 	if !exists {
 		return backend{Problem: b.noPort(c, field, from, to, number)}
@@ -86,7 +86,7 @@ func (b *build) resolveService(c *derive.Ctx, field string, from referrer, to ta
 		policy, name, rests := b.secure(c, to, port.Name)
 		if uses = append(uses, rests...); policy != nil && policy.failure() != nil {
 			why := policy.failure()
-			return backend{Uses: rests, Problem: problemf(why.Reason, field, "Service %s is to be reached by TLS after BackendTLSPolicy %s, which cannot be followed: %s", to.name(), name, why.Message).about(policyRef(name))}
+			return backend{Uses: rests, Problem: problemf(why.Reason, field, "%s is to be reached by TLS after BackendTLSPolicy %s, which cannot be followed: %s", to, name, why.Message).about(policyRef(name))}
 		}
 		if policy != nil {
 			tls = policy.TLS
@@ -98,23 +98,36 @@ func (b *build) resolveService(c *derive.Ctx, field string, from referrer, to ta
 	}
 	return backend{
 		Cluster: upstream{
-			ID: clusterID(from, to.name()+":"+number), Protocol: protocol, TLS: tls,
+			ID: clusterID(from, to.service()+":"+number), Protocol: protocol, TLS: tls,
 			Origin: to.key(), Service: key,
 		},
 		Uses: uses,
 	}
 }
 
-// noPort says what is missing of a Service.
+// service is how clusters name a Service or ServiceImport.
+func (t target) service() string {
+	if t.Kind == kindServiceImport {
+		return "serviceimport/" + t.name()
+	}
+	return t.name()
+}
+
+// noPort says what is missing of a Service or ServiceImport.
 func (b *build) noPort(c *derive.Ctx, field string, from referrer, to target, number string) *problem {
-	isExternal, exists := derive.Get(c, b.externalNames, to.name())
+	var isExternal, exists bool
+	if to.Kind == kindServiceImport {
+		exists = derive.Has(c, b.in.imports, to.name())
+	} else {
+		isExternal, exists = derive.Get(c, b.externalNames, to.name())
+	}
 	switch {
 	case !exists:
-		return problemf(verdict.BackendNotFound, field, "Service %s does not exist", to.name()).about(to.key())
+		return problemf(verdict.BackendNotFound, field, "%s does not exist", to).about(to.key())
 	case isExternal:
 		return problemf(verdict.InvalidKind, field, "Service %s is of type ExternalName, which is not forwarded to: use an XBackend", to.name()).about(to.key())
 	default:
-		return problemf(verdict.BackendNotFound, field+".port", "Service %s has no %s port %s", to.name(), from.transport(), number).about(to.key())
+		return problemf(verdict.BackendNotFound, field+".port", "%s has no %s port %s", to, from.transport(), number).about(to.key())
 	}
 }
 
@@ -179,7 +192,7 @@ func speaks(field, routeKind, appProtocol string, secured bool, to target) (mode
 	case secured && strings.EqualFold(appProtocol, "https"):
 		return plainProtocol(routeKind), nil
 	case strings.HasPrefix(appProtocol, "kubernetes.io/"), strings.EqualFold(appProtocol, "https"):
-		return "", problemf(verdict.UnsupportedProtocol, field, "Service %s has appProtocol %q, which is not spoken here, or not without a BackendTLSPolicy", to.name(), appProtocol).about(to.key())
+		return "", problemf(verdict.UnsupportedProtocol, field, "%s has appProtocol %q, which is not spoken here, or not without a BackendTLSPolicy", to, appProtocol).about(to.key())
 	default:
 		return plainProtocol(routeKind), nil
 	}

@@ -81,7 +81,7 @@ func TestBackendsOfARule(t *testing.T) {
 		{"no port is named", "{name: one}", []string{one}, "500", "False BackendNotFound"},
 		{"a port for UDP", "{name: one, port: 53}", []string{service("shop/one", "{ports: [{port: 53, protocol: UDP}]}")}, "500", "False BackendNotFound"},
 		{"another kind", "{group: example.net, kind: Thing, name: one}", nil, "500", "False InvalidKind"},
-		{"a ServiceImport", "{group: multicluster.x-k8s.io, kind: ServiceImport, name: one, port: 80}", nil, "500", "False InvalidKind"},
+		{"a ServiceImport that does not exist", "{group: multicluster.x-k8s.io, kind: ServiceImport, name: one, port: 80}", nil, "500", "False BackendNotFound"},
 		{"an ExternalName Service", "{name: one, port: 80}", []string{service("shop/one", "{type: ExternalName, externalName: x.example, ports: [{port: 80}]}")}, "500", "False InvalidKind"},
 		{"another namespace", "{name: one, namespace: other, port: 80}", []string{other}, "500", "False RefNotPermitted"},
 		{"another namespace, permitted", "{name: one, namespace: other, port: 80}", []string{other, grant("{group: '', kind: Service}")}, "other/one:80*1", "True ResolvedRefs"},

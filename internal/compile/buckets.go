@@ -42,7 +42,14 @@ func boundKey(_ string, l bound) []string { return []string{l.key()} }
 // boundSection is a bucket for each TCP, TLS or UDP listener that holds its port.
 func boundSection(_ string, l bound) []string { return l.Sections }
 
-func sliceService(_ string, s *discovery_v1.EndpointSlice) []string { return nonEmpty(serviceOf(s)) }
+// sliceService is a bucket for the Service of a slice, and one for its ServiceImport.
+func sliceService(_ string, s *discovery_v1.EndpointSlice) []string {
+	var out []string
+	for _, owner := range ownersOf(s) {
+		out = append(out, owner.String())
+	}
+	return out
+}
 
 func memberSection(_ string, m membership) []string { return []string{m.Section} }
 

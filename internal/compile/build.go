@@ -41,7 +41,7 @@ type build struct {
 	certificates       derive.Collection[model.Certificate] // of Gateways and their listeners
 
 	// routes: where routes attach and what they forward to.
-	ports             derive.Collection[servicePort] // by "namespace/name|port"
+	ports             derive.Collection[servicePort] // by "Kind namespace/name|port"
 	externalNames     derive.Collection[bool]
 	servicesByLabel   derive.Index[*core_v1.Service]
 	externals         derive.Collection[externalBackend]
@@ -148,7 +148,9 @@ func (b *build) derivePorts(g *derive.Graph, m *model.Collections) {
 
 // deriveBackends reads what routes can forward to.
 func (b *build) deriveBackends(g *derive.Graph) {
-	b.ports = derive.Expand(g, "service port", b.in.services, servicePorts)
+	b.ports = derive.Union(g, "port",
+		derive.Part[servicePort]{Prefix: kindService + " ", Of: derive.Expand(g, "service port", b.in.services, servicePorts)},
+		derive.Part[servicePort]{Prefix: kindServiceImport + " ", Of: derive.Expand(g, "import port", b.in.imports, importPorts)})
 	b.externalNames = derive.Map(g, "external name", b.in.services, isExternal)
 	b.servicesByLabel = derive.Group(g, "services by label", b.in.services, serviceLabels)
 	b.externals = derive.Map(g, "external backend", b.in.externals, b.readExternal)

@@ -42,7 +42,7 @@ func (panicker) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, a
 
 func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "http", "http", "http", "http", "grpc", "tcp", "tls", "udp",
-		"service", "service", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "telemetry", "namespace", "other") {
+		"service", "service", "import", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "telemetry", "namespace", "other") {
 	case "class":
 		return drawClass(t)
 	case "config":
@@ -64,6 +64,8 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 			pick(t, "name", "1", "2"), ns, drawAge(t), drawParents(t), drawBackends(t, false))
 	case "service":
 		return drawService(t, ns)
+	case "import":
+		return drawImport(t, ns)
 	case "slice":
 		return drawSlice(t, ns)
 	case "secret":
@@ -73,8 +75,8 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	case "xbackend":
 		return drawXBackend(t, ns)
 	case "policy":
-		return fmt.Sprintf("kind: BackendTLSPolicy\nmetadata: {name: p, namespace: %s}\nspec: {targetRefs: [{group: '', kind: Service, name: s%s}], validation: {hostname: x, wellKnownCACertificates: System}}",
-			ns, pick(t, "name", "1", "2"))
+		return fmt.Sprintf("kind: BackendTLSPolicy\nmetadata: {name: p, namespace: %s}\nspec: {targetRefs: [{%s, name: s%s}], validation: {hostname: x, wellKnownCACertificates: System}}",
+			ns, pick(t, "target", "group: '', kind: Service", "group: multicluster.x-k8s.io, kind: ServiceImport"), pick(t, "name", "1", "2"))
 	case "telemetry":
 		return drawTelemetry(t, ns)
 	case "namespace":
@@ -254,7 +256,7 @@ func drawFilter(t *rapid.T) string {
 func drawBackends(t *rapid.T, filters bool) string {
 	var out []string
 	for range rapid.IntRange(1, 3).Draw(t, "backends") {
-		ref := pick(t, "backend", "name: s1, port: 80", "name: s2, port: 80", "name: s1, port: 81", "group: gateway.networking.x-k8s.io, kind: XBackend, name: x", "group: example.net, kind: Thing, name: x")
+		ref := pick(t, "backend", "name: s1, port: 80", "name: s2, port: 80", "name: s1, port: 81", "group: multicluster.x-k8s.io, kind: ServiceImport, name: s1, port: 80", "group: gateway.networking.x-k8s.io, kind: XBackend, name: x", "group: example.net, kind: Thing, name: x")
 		ref += pick(t, "backend namespace", "", "", ", namespace: a", ", namespace: b")
 		ref += pick(t, "weight", "", "", ", weight: 0", ", weight: 3")
 		if filters {
@@ -279,14 +281,20 @@ func drawSlice(t *rapid.T, ns string) string {
 		endpoints = append(endpoints, fmt.Sprintf("{addresses: [10.0.0.%s]%s}", pick(t, "address", "1", "2", "3"),
 			pick(t, "ready", "", "", ", conditions: {ready: false}", ", conditions: {ready: false, serving: true, terminating: true}")))
 	}
-	return fmt.Sprintf("kind: EndpointSlice\nmetadata: {name: e%s, namespace: %s, labels: {kubernetes.io/service-name: s%s}}\naddressType: IPv4\nports: [{name: %s, port: 8080}, {name: dns, port: 5300, protocol: UDP}]\nendpoints: [%s]",
-		pick(t, "name", "1", "2", "3"), ns, pick(t, "service", "1", "2"), pick(t, "port", "http", "http", "more"), strings.Join(endpoints, ", "))
+	return fmt.Sprintf("kind: EndpointSlice\nmetadata: {name: e%s, namespace: %s, labels: {%s: s%s}}\naddressType: IPv4\nports: [{name: %s, port: 8080}, {name: dns, port: 5300, protocol: UDP}]\nendpoints: [%s]",
+		pick(t, "name", "1", "2", "3"), ns, pick(t, "label", "kubernetes.io/service-name", "kubernetes.io/service-name", "multicluster.kubernetes.io/service-name"), pick(t, "service", "1", "2"), pick(t, "port", "http", "http", "more"), strings.Join(endpoints, ", "))
+}
+
+func drawImport(t *rapid.T, ns string) string {
+	return fmt.Sprintf("kind: ServiceImport\nmetadata: {name: s%s, namespace: %s}\nspec: {type: %s, ips: [%s], ports: [{name: http, port: 80%s}, {name: dns, port: 80, protocol: UDP}]}",
+		pick(t, "name", "1", "1", "2"), ns, pick(t, "type", "ClusterSetIP", "Headless"), pick(t, "virtual", "", "10.1.0.1", "10.1.0.1, 'fd00::1'"),
+		pick(t, "protocol", "", "", ", appProtocol: kubernetes.io/h2c"))
 }
 
 func drawGrant(t *rapid.T, ns string) string {
 	return fmt.Sprintf("kind: ReferenceGrant\nmetadata: {name: n%s, namespace: %s}\nspec: {from: [{group: gateway.networking.k8s.io, kind: %s, namespace: %s}], to: [{%s%s}]}",
 		pick(t, "name", "1", "2"), ns, pick(t, "from", "HTTPRoute", "HTTPRoute", "TCPRoute", "UDPRoute", "Gateway"), pick(t, "from namespace", drawnNamespaces...),
-		pick(t, "to", "group: '', kind: Service", "group: '', kind: Service", "group: '', kind: Secret", "group: gateway.networking.x-k8s.io, kind: XBackend"),
+		pick(t, "to", "group: '', kind: Service", "group: '', kind: Service", "group: '', kind: Secret", "group: multicluster.x-k8s.io, kind: ServiceImport", "group: gateway.networking.x-k8s.io, kind: XBackend"),
 		pick(t, "to name", "", "", ", name: s1", ", name: x"))
 }
 

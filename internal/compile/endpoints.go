@@ -8,6 +8,7 @@ import (
 
 	core_v1 "k8s.io/api/core/v1"
 	discovery_v1 "k8s.io/api/discovery/v1"
+	mcs_v1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
@@ -22,13 +23,16 @@ type endpointSet struct {
 	Sources   []string // "namespace/name", in order
 }
 
-// serviceOf is the Service that a slice belongs to, or empty.
-func serviceOf(slice *discovery_v1.EndpointSlice) string {
-	name := slice.Labels[discovery_v1.LabelServiceName]
-	if name == "" {
-		return ""
+// ownersOf are the Service and the ServiceImport that a slice belongs to, if any.
+func ownersOf(slice *discovery_v1.EndpointSlice) []store.Key {
+	var out []store.Key
+	if name := slice.Labels[discovery_v1.LabelServiceName]; name != "" {
+		out = append(out, snapshot.Ref(kindService, slice.Namespace, name))
 	}
-	return snapshot.NamespacedName(slice.Namespace, name)
+	if name := slice.Labels[mcs_v1alpha1.LabelServiceName]; name != "" {
+		out = append(out, snapshot.Ref(kindServiceImport, slice.Namespace, name))
+	}
+	return out
 }
 
 // endpoints finds the addresses of one cluster.
@@ -36,8 +40,8 @@ func (b *build) endpoints(c *derive.Ctx, id string) (endpointSet, bool) {
 	at := derive.First(c, b.clustersByID, id, 1)[0].Value.Upstream
 	out := endpointSet{Endpoints: model.Endpoints{Cluster: model.ClusterID(id), Origins: []model.Ref{at.Origin}}}
 	found := map[netip.AddrPort]model.Endpoint{}
-	add := func(service string, port func(*discovery_v1.EndpointSlice) uint16) {
-		for _, item := range derive.All(c, b.slicesByService, service) {
+	add := func(owner store.Key, port func(*discovery_v1.EndpointSlice) uint16) {
+		for _, item := range derive.All(c, b.slicesByService, owner.String()) {
 			if addSlice(found, item.Value, port(item.Value)) {
 				out.Sources = append(out.Sources, item.Key)
 				out.Endpoints.Origins = append(out.Endpoints.Origins, model.Ref{Collection: kindEndpointSlice, Name: item.Key})
@@ -46,11 +50,14 @@ func (b *build) endpoints(c *derive.Ctx, id string) (endpointSet, bool) {
 	}
 	if at.Selector == "" {
 		port, _ := derive.Get(c, b.ports, at.Service)
-		add(at.Origin.Name, func(slice *discovery_v1.EndpointSlice) uint16 { return portNumber(slice, port) })
+		add(at.Origin, func(slice *discovery_v1.EndpointSlice) uint16 { return portNumber(slice, port) })
 	} else {
 		for _, service := range b.selectedServices(c, at.Selector) {
-			add(service, func(*discovery_v1.EndpointSlice) uint16 { return at.Port })
+			add(store.Key{Collection: kindService, Name: service}, func(*discovery_v1.EndpointSlice) uint16 { return at.Port })
 		}
+	}
+	if at.Origin.Collection == kindServiceImport {
+		b.addVirtual(c, found, at)
 	}
 	for _, e := range found {
 		out.Endpoints.Addresses = append(out.Endpoints.Addresses, e)
@@ -119,17 +126,16 @@ func sourceItems(_ *derive.Ctx, _ string, s endpointSet) []derive.Item[string] {
 // sliceFinding decides over an EndpointSlice.
 func (b *build) sliceFinding(c *derive.Ctx, key string, slice *discovery_v1.EndpointSlice) (Finding, bool) {
 	self := store.Key{Collection: kindEndpointSlice, Name: key}
-	service := serviceOf(slice)
+	owners := ownersOf(slice)
 	switch {
-	case service == "":
-		return exclude(self, problemf(verdict.NotReferenced, "metadata.labels", "no label %s names its Service", discovery_v1.LabelServiceName)), true
+	case len(owners) == 0:
+		return exclude(self, problemf(verdict.NotReferenced, "metadata.labels", "no label %s names its Service, and no label %s its ServiceImport", discovery_v1.LabelServiceName, mcs_v1alpha1.LabelServiceName)), true
 	case slice.AddressType == discovery_v1.AddressTypeFQDN:
 		return exclude(self, problemf(verdict.NotYetSupported, "addressType", "FQDN: use an XBackend with externalHostname")), true
 	case derive.Exists(c, b.sourcesBySlice, key):
 		return serve(self, ok(verdict.Referenced, "endpoints of it take requests")), true
-	case !b.wanted(c, service):
-		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to Service %s", service).
-			about(store.Key{Collection: kindService, Name: service})), true
+	case !slices.ContainsFunc(owners, func(owner store.Key) bool { return b.ownerServes(c, owner) }):
+		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to %s", owners[len(owners)-1]).about(owners...)), true
 	default:
 		return exclude(self, problemf(verdict.NoReadyEndpoints, "endpoints", "%s", emptiness(slice))), true
 	}
@@ -148,5 +154,5 @@ func emptiness(slice *discovery_v1.EndpointSlice) string {
 	for _, p := range slice.Ports {
 		names = append(names, cmp.Or(orElse(p.Name, ""), `""`))
 	}
-	return "no port of the Service in use is named like one of its own (" + strings.Join(names, ", ") + "), or its endpoints are listed elsewhere too"
+	return "no port in use of its Service is named like one of its own (" + strings.Join(names, ", ") + "), or its endpoints are listed elsewhere too"
 }

@@ -22,6 +22,7 @@ func (b *build) deriveFindings(g *derive.Graph) Findings {
 		kindReferenceGrant:     derive.Map(g, findingNode(kindReferenceGrant), b.in.grants, b.grantFinding),
 		kindSecret:             derive.Map(g, findingNode(kindSecret), b.in.secrets, b.secretFinding),
 		kindService:            derive.Map(g, findingNode(kindService), b.in.services, b.serviceFinding),
+		kindServiceImport:      derive.Map(g, findingNode(kindServiceImport), b.in.imports, b.importFinding),
 		kindTCPRoute:           derive.Map(g, findingNode(kindTCPRoute), b.in.tcpRoutes, b.tcpFinding),
 		kindTLSRoute:           derive.Map(g, findingNode(kindTLSRoute), b.in.tlsRoutes, b.tlsFinding),
 		kindUDPRoute:           derive.Map(g, findingNode(kindUDPRoute), b.in.udpRoutes, b.udpFinding),

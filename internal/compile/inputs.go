@@ -6,6 +6,7 @@ import (
 	discovery_v1 "k8s.io/api/discovery/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+	mcs_v1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 
 	gatehouse_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/gateway/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -29,6 +30,7 @@ type inputs struct {
 	externals  derive.Collection[*gateway_xv1alpha1.XBackend]
 	telemetry  derive.Collection[*gateway_xv1alpha1.XTelemetryPolicy]
 	services   derive.Collection[*core_v1.Service]
+	imports    derive.Collection[*mcs_v1alpha1.ServiceImport]
 	slices     derive.Collection[*discovery_v1.EndpointSlice]
 	secrets    derive.Collection[*core_v1.Secret]
 	namespaces derive.Collection[*core_v1.Namespace]
@@ -52,6 +54,7 @@ func readInputs(g *derive.Graph) inputs {
 		externals:  derive.Input[*gateway_xv1alpha1.XBackend](g, kindXBackend),
 		telemetry:  derive.Input[*gateway_xv1alpha1.XTelemetryPolicy](g, kindXTelemetryPolicy),
 		services:   derive.Input[*core_v1.Service](g, kindService),
+		imports:    derive.Input[*mcs_v1alpha1.ServiceImport](g, kindServiceImport),
 		slices:     derive.Input[*discovery_v1.EndpointSlice](g, kindEndpointSlice),
 		secrets:    derive.Input[*core_v1.Secret](g, kindSecret),
 		namespaces: derive.Input[*core_v1.Namespace](g, kindNamespace),

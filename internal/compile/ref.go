@@ -12,6 +12,7 @@ import (
 const (
 	gatewayGroup  = gateway_v1.GroupName
 	gatewayXGroup = "gateway.networking.x-k8s.io"
+	mcsGroup      = "multicluster.x-k8s.io"
 
 	kindBackendTLSPolicy   = "BackendTLSPolicy"
 	kindClusterTrustBundle = "ClusterTrustBundle"
@@ -26,6 +27,7 @@ const (
 	kindReferenceGrant     = "ReferenceGrant"
 	kindSecret             = "Secret"
 	kindService            = "Service"
+	kindServiceImport      = "ServiceImport"
 	kindTCPRoute           = "TCPRoute"
 	kindTLSRoute           = "TLSRoute"
 	kindUDPRoute           = "UDPRoute"

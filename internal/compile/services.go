@@ -8,11 +8,12 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
-// servicePort is one TCP or UDP port of a Service: what a backendRef resolves to.
+// servicePort is one TCP or UDP port of a Service or ServiceImport: what a backendRef resolves to.
 type servicePort struct {
 	Name        string // of the port, which endpoints are found by
 	AppProtocol string
 	UDP         bool
+	Number      uint16
 }
 
 // portProtocol tells TCP from UDP; other protocols are not forwarded.
@@ -40,7 +41,7 @@ func servicePorts(_ *derive.Ctx, _ string, service *core_v1.Service) []derive.It
 		udp, known := portProtocol(p.Protocol)
 		if key := portOf(int(p.Port), udp); known && !seen[key] {
 			seen[key] = true
-			items = append(items, derive.Item[servicePort]{Key: string(key), Value: servicePort{p.Name, orElse(p.AppProtocol, ""), udp}})
+			items = append(items, derive.Item[servicePort]{Key: string(key), Value: servicePort{p.Name, orElse(p.AppProtocol, ""), udp, uint16(p.Port)}})
 		}
 	}
 	return items

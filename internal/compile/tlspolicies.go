@@ -37,13 +37,15 @@ func (b *build) readPolicy(c *derive.Ctx, _ string, policy *gateway_v1.BackendTL
 	return out, true
 }
 
-// policyTargets are the Services, or ports of Services, that a BackendTLSPolicy is for.
+// policyTargets are the Services and ServiceImports, or ports of them, that a
+// BackendTLSPolicy is for: "Kind namespace/name|port".
 func policyTargets(key string, policy *gateway_v1.BackendTLSPolicy) []string {
 	namespace, _ := snapshot.SplitName(key)
 	var out []string
 	for _, ref := range policy.Spec.TargetRefs {
-		if ref.Group == "" && ref.Kind == kindService {
-			out = append(out, derive.JoinKey(snapshot.NamespacedName(namespace, string(ref.Name)), string(orElse(ref.SectionName, ""))))
+		to := target{string(ref.Group), string(ref.Kind), namespace, string(ref.Name)}
+		if to.is("", kindService) || to.is(mcsGroup, kindServiceImport) {
+			out = append(out, derive.JoinKey(to.String(), string(orElse(ref.SectionName, ""))))
 		}
 	}
 	return distinct(out)
@@ -74,7 +76,7 @@ func (b *build) policiesOf(c *derive.Ctx, target string) (winner string, all []s
 
 // secure finds how a port of a Service is to be verified; nil is not at all.
 func (b *build) secure(c *derive.Ctx, service target, port string) (by *tlsPolicy, name string, uses []string) {
-	winner, all := b.policiesFor(c, service.name(), port)
+	winner, all := b.policiesFor(c, service.String(), port)
 	for _, policy := range all {
 		uses = append(uses, policyRef(policy).String())
 	}
@@ -141,7 +143,7 @@ func (b *build) policyConflict(c *derive.Ctx, key string, policy *gateway_v1.Bac
 			return nil
 		}
 		service, _, _ := strings.Cut(target, "|")
-		lost = first(lost, problemf(verdict.Conflicted, "spec.targetRefs", "BackendTLSPolicy %s, which is older or first by name, is for Service %s", winner, service).about(policyRef(winner)))
+		lost = first(lost, problemf(verdict.Conflicted, "spec.targetRefs", "BackendTLSPolicy %s, which is older or first by name, is for %s", winner, service).about(policyRef(winner)))
 	}
 	return lost
 }

@@ -39,6 +39,9 @@ func TestWorkOfOneEdit(t *testing.T) {
 		{"an endpoint changes", func(w *world) derive.Result { return w.apply(sliceYAML(7, "10.9.9.9")) }, map[string]int{
 			"slices by service": 1, "endpoints": 1, "endpoint source": 1, "finding EndpointSlice": 1,
 		}},
+		{"an endpoint of a ServiceImport changes", func(w *world) derive.Result { return w.apply(importedYAML("10.9.9.9")) }, map[string]int{
+			"slices by service": 1, "endpoints": 1, "endpoint source": 1, "finding EndpointSlice": 1,
+		}},
 		{"a slice of an unused Service changes", func(w *world) derive.Result {
 			return w.apply(strings.ReplaceAll(sliceYAML(7, "10.9.9.9"), "s7", "unused"))
 		}, map[string]int{
@@ -93,8 +96,26 @@ func routes(t testing.TB, n int) *world {
 			edits = append(edits, store.Edit{Key: snapshot.Ref(kind, "shop", object.GetName()), Value: object})
 		}
 	}
+	edits = append(edits, decode(t, importedYAML("10.0.0.1")+`
+---
+kind: ServiceImport
+metadata: {name: far, namespace: shop}
+spec: {type: ClusterSetIP, ports: [{name: http, port: 80}]}
+---
+kind: HTTPRoute
+metadata: {name: far, namespace: shop}
+spec:
+  parentRefs: [{name: edge}]
+  hostnames: [far.example]
+  rules: [{backendRefs: [{group: multicluster.x-k8s.io, kind: ServiceImport, name: far, port: 80}]}]
+`)...)
 	w.edit(edits...)
 	return w
+}
+
+// importedYAML is the slice of a ServiceImport.
+func importedYAML(address string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(sliceYAML(0, address), "kubernetes.io/service-name: s0", "multicluster.kubernetes.io/service-name: far"), "name: e0", "name: far")
 }
 
 func routeYAML(i int, path, service string) string {

@@ -3,11 +3,11 @@ package model
 import "net/netip"
 
 // ClusterID names one backend as one kind of route uses it. It derives from
-// identity only: "namespace/name:port" for a Service, "xbackend/namespace/name"
-// for an XBackend, each after "grpc/", "tcp/" or "udp/" where GRPCRoutes, routes of
-// connections or UDPRoutes use it, and after "tls/" where TLS of clients goes
-// through to it, "otlp/" where traces are sent. The same backend used
-// by several Gateways has one ClusterID.
+// identity only: "namespace/name:port" for a Service, the same after "serviceimport/"
+// for a ServiceImport, "xbackend/namespace/name" for an XBackend, each after "grpc/",
+// "tcp/" or "udp/" where GRPCRoutes, routes of connections or UDPRoutes use it, and
+// after "tls/" where TLS of clients goes through to it, "otlp/" where traces are sent.
+// The same backend used by several Gateways has one ClusterID.
 type ClusterID string
 
 // Cluster is one backend as one Gateway's proxies use it.

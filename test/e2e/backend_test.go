@@ -49,6 +49,35 @@ spec:
 		tries: []try{{status: 503}},
 	},
 	{
+		name: "ServiceImport, beside a Service of its name", host: "imported",
+		yaml: `apiVersion: multicluster.x-k8s.io/v1alpha1
+kind: ServiceImport
+metadata: {name: red, namespace: e2e}
+spec: {type: ClusterSetIP, ips: [127.0.0.9], ports: [{name: web, port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: imported-red, namespace: e2e, labels: {multicluster.kubernetes.io/service-name: red}}
+addressType: IPv4
+ports: [{name: web, port: @GREEN@}]
+endpoints: [{addresses: [127.0.0.1]}]
+---
+` + route("imported", "http", "imported"+domain, `  - matches: [{path: {value: /import}}]
+    backendRefs: [{group: multicluster.x-k8s.io, kind: ServiceImport, name: red, port: 80}]
+  - `+to("red")),
+		tries: []try{{path: "/import", from: "green"}, {path: "/service", from: "red"}},
+	},
+	{
+		name: "ServiceImport without EndpointSlices", host: "virtual",
+		yaml: `apiVersion: multicluster.x-k8s.io/v1alpha1
+kind: ServiceImport
+metadata: {name: virtual, namespace: e2e}
+spec: {type: ClusterSetIP, ips: [127.0.0.1], ports: [{port: @BLUE@}]}
+---
+` + route("virtual", "http", "virtual"+domain, `  - backendRefs: [{group: multicluster.x-k8s.io, kind: ServiceImport, name: virtual, port: @BLUE@}]`),
+		tries: []try{{from: "blue"}},
+	},
+	{
 		name: "XBackend with an external host name", host: "external",
 		yaml: `apiVersion: gateway.networking.x-k8s.io/v1alpha1
 kind: XBackend

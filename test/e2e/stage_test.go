@@ -45,6 +45,9 @@ func prepare(t *testing.T) *stage {
 	tmp := t.TempDir()
 	s := &stage{dir: filepath.Join(tmp, "config"), state: filepath.Join(tmp, "state"), roots: x509.NewCertPool(), binary: os.Getenv(binaryVariable)}
 	s.http, s.https, s.tcp = port(t), port(t), port(t)
+	for s.http == s.https || s.http == s.tcp || s.https == s.tcp {
+		s.http, s.https, s.tcp = port(t), port(t), port(t)
+	}
 	s.red, s.green, s.blue = startHTTP(t, "red"), startHTTP(t, "green"), startHTTP(t, "blue")
 	s.left, s.right = startTCP(t, "left"), startTCP(t, "right")
 	s.ca = must(tlsutil.NewCA("e2e", tlsutil.From(time.Now().Add(-time.Hour), 90*24*time.Hour)))(t)

@@ -18,20 +18,28 @@
 //     one) before they are matched and forwarded. Gateway API cannot name a path
 //     with //, /./ or /../, so that a route would be passed by with one.
 //     A path with an escaped slash is redirected to the path that it stands for.
+//
 //   - Headers with underscores pass, because an HTTPRoute can match them.
+//
 //   - The client's address is that of its connection (use_remote_address);
 //     x-forwarded-for is appended to. Envoy's own x-envoy headers are neither
 //     taken from clients nor sent to backends. The backend's Server header stays.
+//
 //   - A port or a trailing dot in the Host header does not count in host matching;
 //     the port reaches the backend.
+//
 //   - Request headers must arrive within 10 s, and a stream may be idle for 5
 //     minutes. Requests have no other time limit than their route's, so Envoy's
 //     default of 15 s is off.
+//
 //   - WebSocket upgrades are forwarded.
+//
 //   - A request that no backend has begun to process is tried twice more, at
 //     other endpoints where there are any. A route with retries of its own has
 //     those instead, and counts connections and tries that end early among them.
+//
 //   - A mirror sees the request as the backend does, under the same host.
+//
 //   - A CORS preflight is answered by the route whose match takes it, method
 //     included. Where everything is allowed, the answer names what was asked for.
 //
