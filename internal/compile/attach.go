@@ -53,7 +53,9 @@ type joint struct {
 type guest struct {
 	Kind, Namespace string
 	Hostnames       []string
-	Parents         []gateway_v1.ParentReference
+	// Invalid is a host name that cannot be one: then the route attaches nowhere.
+	Invalid *problem
+	Parents []gateway_v1.ParentReference
 }
 
 // attach decides for each parentRef of a route.
@@ -81,7 +83,9 @@ func (b *build) attachTo(c *derive.Ctx, g guest, ref gateway_v1.ParentReference,
 		p.Problem = problemf(verdict.OtherController, field, "Gateway %s belongs to another controller, or to none", to.name()).about(to.key())
 		return p
 	}
-	p.Managed = true
+	if p.Managed, p.Problem = true, g.Invalid; p.Problem != nil {
+		return p
+	}
 	var all []section
 	for _, item := range derive.Prefix(c, b.sections, to.name()+"|") {
 		all = append(all, item.Value)
@@ -194,9 +198,7 @@ func wanted(ref gateway_v1.ParentReference) string {
 
 func (b *build) attachHTTP(c *derive.Ctx, _ string, route *gateway_v1.HTTPRoute) (attachment, bool) {
 	g := guest{Kind: kindHTTPRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}
-	for _, host := range route.Spec.Hostnames {
-		g.Hostnames = append(g.Hostnames, strings.ToLower(string(host)))
-	}
+	g.Hostnames, g.Invalid = hostnames(route.Spec.Hostnames)
 	return b.attach(c, g), true
 }
 
@@ -210,9 +212,7 @@ func (b *build) attachUDP(c *derive.Ctx, _ string, route *gateway_v1.UDPRoute) (
 
 func (b *build) attachTLS(c *derive.Ctx, _ string, route *gateway_v1.TLSRoute) (attachment, bool) {
 	g := guest{Kind: kindTLSRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}
-	for _, host := range route.Spec.Hostnames {
-		g.Hostnames = append(g.Hostnames, strings.ToLower(string(host)))
-	}
+	g.Hostnames, g.Invalid = hostnames(route.Spec.Hostnames)
 	return b.attach(c, g), true
 }
 

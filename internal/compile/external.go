@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"net/netip"
 	"strings"
 
 	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
@@ -56,14 +55,14 @@ func (b *build) readExternal(c *derive.Ctx, _ string, object *gateway_xv1alpha1.
 func (e *externalBackend) locate(namespace string, spec gateway_xv1alpha1.BackendSpec) *problem {
 	switch {
 	case spec.Type == gateway_xv1alpha1.BackendTypeExternalHostname && spec.ExternalHostname != nil:
-		e.Host = string(spec.ExternalHostname.Hostname)
-		if _, err := netip.ParseAddr(e.Host); err == nil {
+		e.Host = strings.ToLower(string(spec.ExternalHostname.Hostname))
+		if model.IsAddress(e.Host) {
 			return problemf(verdict.UnsupportedValue, "spec.externalHostname.hostname", "%q: must be a host name; for an address use a Service with an EndpointSlice", e.Host)
 		}
 		if strings.HasSuffix(e.Host, ".cluster.local") {
 			return problemf(verdict.UnsupportedValue, "spec.externalHostname.hostname", "%q: must not be in the cluster's own domain; use a Service", e.Host)
 		}
-		return nil
+		return hostname("spec.externalHostname.hostname", e.Host, false)
 	case spec.Type == gateway_xv1alpha1.BackendTypeEndpointSelector && spec.EndpointSelector != nil && len(spec.EndpointSelector.MatchLabels) > 0:
 		e.Selector = readSelector(namespace, spec.EndpointSelector.LabelSelector)
 		return nil

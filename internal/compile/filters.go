@@ -1,9 +1,6 @@
 package compile
 
 import (
-	"slices"
-	"strings"
-
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/pkg/features"
 
@@ -53,17 +50,17 @@ func readFilters(field string, specs []gateway_v1.HTTPRouteFilter) filterSet {
 func (f *filterSet) add(field string, spec gateway_v1.HTTPRouteFilter) {
 	switch {
 	case spec.Type == gateway_v1.HTTPRouteFilterRequestHeaderModifier && spec.RequestHeaderModifier != nil:
-		f.Headers.Request = readEdit(*spec.RequestHeaderModifier)
-		f.Invalid = first(f.Invalid, hostEdit(field+".requestHeaderModifier", f.Headers.Request))
+		edit, why := readEdit(field+".requestHeaderModifier", *spec.RequestHeaderModifier)
+		f.Headers.Request, f.Invalid = edit, first(f.Invalid, why)
 	case spec.Type == gateway_v1.HTTPRouteFilterResponseHeaderModifier && spec.ResponseHeaderModifier != nil:
-		f.Headers.Response = readEdit(*spec.ResponseHeaderModifier)
+		edit, why := readEdit(field+".responseHeaderModifier", *spec.ResponseHeaderModifier)
+		f.Headers.Response, f.Invalid = edit, first(f.Invalid, why)
 	case spec.Type == gateway_v1.HTTPRouteFilterRequestRedirect && spec.RequestRedirect != nil:
 		redirect, why := readRedirect(field+".requestRedirect", *spec.RequestRedirect)
 		f.Redirect, f.Invalid = redirect, first(f.Invalid, why)
 	case spec.Type == gateway_v1.HTTPRouteFilterURLRewrite && spec.URLRewrite != nil:
-		path, why := readPathEdit(field+".urlRewrite.path", spec.URLRewrite.Path)
-		f.Rewrite = &model.Rewrite{Hostname: string(orElse(spec.URLRewrite.Hostname, "")), Path: path}
-		f.Invalid = first(f.Invalid, why)
+		rewrite, why := readRewrite(field+".urlRewrite", *spec.URLRewrite)
+		f.Rewrite, f.Invalid = rewrite, first(f.Invalid, why)
 	case spec.Type == gateway_v1.HTTPRouteFilterRequestMirror && spec.RequestMirror != nil:
 		wish, why := readMirror(field+".requestMirror", *spec.RequestMirror)
 		f.Mirrors, f.Invalid = append(f.Mirrors, wish), first(f.Invalid, why)
@@ -89,46 +86,4 @@ func (f *filterSet) close(field string, spec gateway_v1.HTTPRouteFilter) {
 	default:
 		f.Closed = first(f.Closed, problemf(verdict.UnsupportedValue, field+".type", "%q is no filter with its settings; requests answer 500 rather than skip it", spec.Type))
 	}
-}
-
-// readEdit reads a header modifier. Names ignore case; of several entries with one
-// name the first counts.
-func readEdit(spec gateway_v1.HTTPHeaderFilter) model.HeaderEdit {
-	var out model.HeaderEdit
-	for _, name := range spec.Remove {
-		out.Remove = append(out.Remove, strings.ToLower(name))
-	}
-	out.Remove = inOrderOnce(out.Remove)
-	out.Set, out.Add = readEntries(spec.Set), readEntries(spec.Add)
-	return out
-}
-
-func readEntries(specs []gateway_v1.HTTPHeader) []model.Header {
-	var out []model.Header
-	seen := map[string]bool{}
-	for _, spec := range specs {
-		name := strings.ToLower(string(spec.Name))
-		if !seen[name] {
-			out = append(out, model.Header{Name: name, Value: spec.Value})
-		}
-		seen[name] = true
-	}
-	return out
-}
-
-// hostEdit refuses edits of the Host header, which is no header to proxies.
-func hostEdit(field string, edit model.HeaderEdit) *problem {
-	names := slices.Clone(edit.Remove)
-	for _, h := range edit.Set {
-		names = append(names, h.Name)
-	}
-	for _, h := range edit.Add {
-		names = append(names, h.Name)
-	}
-	for _, name := range names {
-		if name == "host" {
-			return problemf(verdict.UnsupportedValue, field, "%q: the host is changed by a URLRewrite filter with hostname", name)
-		}
-	}
-	return nil
 }

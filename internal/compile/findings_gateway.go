@@ -63,7 +63,7 @@ func (s served) refusal() *problem {
 	reason := verdict.ListenersNotValid
 	for i, l := range s.Listeners {
 		if why := first(l.Refused, s.Outcomes[i].Lost); why != nil {
-			causes = append(causes, why.Message)
+			causes = append(causes, why.sentence())
 			related = append(related, why.Related...)
 		}
 	}

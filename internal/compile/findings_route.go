@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -88,7 +89,7 @@ func (v routeVerdict) finding(self store.Key) Finding {
 	if len(v.attachment.Parents) == 0 {
 		steps = append(steps, problemf(verdict.ParentNotFound, "spec.parentRefs", "no parentRefs: the route attaches to no Gateway").step(verdict.WasExcluded))
 	}
-	failed := !v.accepted && v.refused()
+	failed := v.refused()
 	for _, r := range v.rules {
 		steps = append(steps, r.steps(failed)...)
 	}
@@ -106,17 +107,19 @@ func (v routeVerdict) finding(self store.Key) Finding {
 // refused tells whether a value that nothing is specified for is at fault. A rule
 // that fails closed has a specified outcome.
 func (v routeVerdict) refused() bool {
-	for _, r := range v.rules {
-		if why := r.Invalid; why != nil && why.Reason.Class == verdict.FailureClass {
+	for _, p := range v.attachment.Parents {
+		if p.Problem != nil && p.Problem.Reason.Class == verdict.FailureClass {
 			return true
 		}
 	}
-	return false
+	return !v.accepted && slices.ContainsFunc(v.rules, func(r rule) bool {
+		return r.Invalid != nil && r.Invalid.Reason.Class == verdict.FailureClass
+	})
 }
 
 func (v routeVerdict) parentSteps(p parent) []verdict.Step {
 	if p.Problem != nil {
-		return []verdict.Step{p.Problem.step(verdict.WasExcluded)}
+		return []verdict.Step{p.Problem.step(refusal(p.Problem))}
 	}
 	var steps []verdict.Step
 	for _, j := range p.Joints {
@@ -134,6 +137,14 @@ func (v routeVerdict) parentSteps(p parent) []verdict.Step {
 		steps = append(steps, note.step(verdict.Warning))
 	}
 	return steps
+}
+
+// refusal is what becomes of a route for this reason alone.
+func refusal(why *problem) verdict.Outcome {
+	if why.Reason.Class == verdict.FailureClass {
+		return verdict.WasRejected
+	}
+	return verdict.WasExcluded
 }
 
 // empty tells that other listeners have every domain that the route has here.

@@ -116,8 +116,8 @@ func bindable(i int, a gateway_v1.GatewaySpecAddress) (netip.Addr, *problem) {
 		return netip.Addr{}, nil
 	}
 	address, err := netip.ParseAddr(a.Value)
-	if err != nil {
-		return netip.Addr{}, problemf(verdict.UnsupportedAddress, field+".value", "%q: must be an IP address", a.Value)
+	if err != nil || address.Zone() != "" {
+		return netip.Addr{}, problemf(verdict.UnsupportedAddress, field+".value", "%q: must be an IP address without a zone", a.Value)
 	}
 	return address.Unmap(), nil
 }

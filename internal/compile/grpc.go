@@ -2,7 +2,6 @@ package compile
 
 import (
 	"regexp"
-	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/pkg/features"
@@ -71,8 +70,9 @@ func readMethod(field string, spec *gateway_v1.GRPCMethodMatch) (model.PathMatch
 	case service == "" && method == "":
 		return everything, r, nil
 	case kind == gateway_v1.GRPCMethodMatchRegularExpression:
-		return model.PathMatch{Kind: model.PathRegex, Value: "/" + element(service) + "/" + element(method)},
-			r, first(optional(field+".service", service), optional(field+".method", method))
+		both := "/" + element(service) + "/" + element(method)
+		return model.PathMatch{Kind: model.PathRegex, Value: both},
+			r, first(optional(field+".service", service), optional(field+".method", method), expression(field+".service", both))
 	case kind != gateway_v1.GRPCMethodMatchExact:
 		return everything, r, problemf(verdict.UnsupportedValue, field+".type", "%q: must be Exact or RegularExpression", kind)
 	case service != "" && !grpcService.MatchString(service):
@@ -100,7 +100,7 @@ func optional(field, value string) *problem {
 	if value == "" {
 		return nil
 	}
-	return expression(field, value)
+	return faulty(field, value, model.ExpressionFault(element(value)))
 }
 
 func grpcHeaders(specs []gateway_v1.GRPCHeaderMatch) []gateway_v1.HTTPHeaderMatch {
@@ -135,9 +135,7 @@ func grpcBackends(refs []gateway_v1.GRPCBackendRef) []weighted {
 
 func (b *build) attachGRPC(c *derive.Ctx, _ string, route *gateway_v1.GRPCRoute) (attachment, bool) {
 	g := guest{Kind: kindGRPCRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}
-	for _, host := range route.Spec.Hostnames {
-		g.Hostnames = append(g.Hostnames, strings.ToLower(string(host)))
-	}
+	g.Hostnames, g.Invalid = hostnames(route.Spec.Hostnames)
 	return b.attach(c, g), true
 }
 

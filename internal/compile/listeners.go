@@ -85,6 +85,9 @@ func listeners(id model.GatewayID, object *gateway_v1.Gateway) []listener {
 			Gateway: id, Name: string(spec.Name), Field: field, Port: uint16(spec.Port),
 			Hostname: strings.ToLower(string(orElse(spec.Hostname, ""))),
 		}
+		if l.Hostname != "" {
+			l.Refused = hostname(field+".hostname", l.Hostname, true)
+		}
 		l.speak(spec.Protocol)
 		l.admit(spec.AllowedRoutes, object.Namespace)
 		if family(l.Protocol) == model.TLS {
@@ -109,7 +112,7 @@ func (l *listener) speak(protocol gateway_v1.ProtocolType) {
 	case model.TCP, model.UDP:
 		l.Protocol, l.Hostname = p, ""
 	default:
-		l.Refused = problemf(verdict.UnsupportedProtocol, l.Field+".protocol", "%q is not served: use HTTP, HTTPS, TLS, TCP or UDP", protocol)
+		l.Refused = first(l.Refused, problemf(verdict.UnsupportedProtocol, l.Field+".protocol", "%q is not served: use HTTP, HTTPS, TLS, TCP or UDP", protocol))
 	}
 }
 

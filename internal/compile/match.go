@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"errors"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -36,9 +34,9 @@ func readPath(field string, spec *gateway_v1.HTTPPathMatch) (model.PathMatch, *p
 	value := orElse(spec.Value, "/")
 	switch kind := orElse(spec.Type, gateway_v1.PathMatchPathPrefix); kind {
 	case gateway_v1.PathMatchExact:
-		return model.PathMatch{Kind: model.PathExact, Value: value}, absolute(field, value)
+		return model.PathMatch{Kind: model.PathExact, Value: value}, urlPath(field+".value", value)
 	case gateway_v1.PathMatchPathPrefix:
-		return model.PathMatch{Kind: model.PathPrefix, Value: withoutSlash(value)}, absolute(field, value)
+		return model.PathMatch{Kind: model.PathPrefix, Value: withoutSlash(value)}, urlPath(field+".value", value)
 	case gateway_v1.PathMatchRegularExpression:
 		return model.PathMatch{Kind: model.PathRegex, Value: value}, expression(field+".value", value)
 	default:
@@ -54,28 +52,6 @@ func withoutSlash(prefix string) string {
 	return "/"
 }
 
-func absolute(field, path string) *problem {
-	if !strings.HasPrefix(path, "/") {
-		return problemf(verdict.UnsupportedValue, field+".value", "%q: must start with /", path)
-	}
-	return nil
-}
-
-// expression checks a regular expression by the rules of RE2, which are Go's.
-func expression(field, value string) *problem {
-	if _, err := syntax.Parse(value, syntax.Perl); err != nil {
-		return problemf(verdict.UnsupportedValue, field, "%q: invalid regular expression: %s", value, cause(err))
-	}
-	return nil
-}
-
-func cause(err error) string {
-	if e, ok := errors.AsType[*syntax.Error](err); ok {
-		return string(e.Code)
-	}
-	return err.Error()
-}
-
 // readHeaders reads header matches in order of name: of several with one name
 // the first counts, and names ignore case.
 func readHeaders(field string, specs []gateway_v1.HTTPHeaderMatch) ([]model.ValueMatch, *problem) {
@@ -84,7 +60,11 @@ func readHeaders(field string, specs []gateway_v1.HTTPHeaderMatch) ([]model.Valu
 	for i, spec := range specs {
 		m := model.ValueMatch{Name: strings.ToLower(string(spec.Name)), Value: spec.Value}
 		m.Regex = orElse(spec.Type, gateway_v1.HeaderMatchExact) == gateway_v1.HeaderMatchRegularExpression
-		why = first(why, valueProblem(indexed(field, i), m, string(orElse(spec.Type, gateway_v1.HeaderMatchExact))))
+		at := indexed(field, i)
+		why = first(why, faulty(at+".name", m.Name, model.HeaderNameFault(m.Name)), valueProblem(at, m, string(orElse(spec.Type, gateway_v1.HeaderMatchExact))))
+		if !m.Regex {
+			why = first(why, faulty(at+".value", m.Value, model.HeaderValueFault(m.Value)))
+		}
 		out = append(out, m)
 	}
 	return firstByName(out), why

@@ -30,17 +30,17 @@ func TestReadMatch(t *testing.T) {
 		{
 			name:    "an expression that RE2 refuses",
 			spec:    gateway_v1.HTTPRouteMatch{Path: &gateway_v1.HTTPPathMatch{Type: new(gateway_v1.PathMatchRegularExpression), Value: new("/(")}},
-			problem: `f.path.value: "/(": invalid regular expression: missing closing )`,
+			problem: `f.path.value: "/(": invalid regular expression: missing closing ); use RE2 syntax`,
 		},
 		{
 			name:    "look-ahead is not RE2",
 			spec:    gateway_v1.HTTPRouteMatch{Headers: []gateway_v1.HTTPHeaderMatch{{Name: "a", Type: new(gateway_v1.HeaderMatchRegularExpression), Value: "(?=a)"}}},
-			problem: `f.headers[0].value: "(?=a)": invalid regular expression: invalid or unsupported Perl syntax`,
+			problem: `f.headers[0].value: "(?=a)": invalid regular expression: invalid or unsupported Perl syntax in (?=; use RE2 syntax`,
 		},
 		{
 			name:    "a relative path",
 			spec:    gateway_v1.HTTPRouteMatch{Path: &gateway_v1.HTTPPathMatch{Value: new("a")}},
-			problem: `f.path.value: "a": must start with /`,
+			problem: `f.path.value: "a": a path must start with /`,
 		},
 		{
 			name: "of headers with one name the first counts, in any case; order means nothing",

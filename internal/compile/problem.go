@@ -17,7 +17,7 @@ type problem struct {
 }
 
 func problemf(reason verdict.Reason, field, format string, args ...any) *problem {
-	return &problem{Reason: reason, Field: field, Message: fmt.Sprintf(format, args...)}
+	return &problem{Reason: reason, Field: field, Message: verdict.OneLine(fmt.Sprintf(format, args...))}
 }
 
 // about adds objects that the problem is about besides its own.

@@ -28,8 +28,10 @@ var (
 
 func readRedirect(field string, spec gateway_v1.HTTPRequestRedirectFilter) (*model.Redirect, *problem) {
 	path, why := readPathEdit(field+".path", spec.Path)
+	name, inName := newHostname(field+".hostname", spec.Hostname)
+	why = first(inName, why)
 	out := &model.Redirect{
-		Scheme: orElse(spec.Scheme, ""), Hostname: string(orElse(spec.Hostname, "")),
+		Scheme: orElse(spec.Scheme, ""), Hostname: name,
 		Port: uint16(orElse(spec.Port, 0)), Path: path, Status: uint32(orElse(spec.StatusCode, 302)),
 	}
 	switch {
@@ -39,20 +41,6 @@ func readRedirect(field string, spec gateway_v1.HTTPRequestRedirectFilter) (*mod
 		why = first(why, problemf(verdict.UnsupportedValue, field+".statusCode", "%d: must be 301, 302, 303, 307 or 308", out.Status))
 	}
 	return out, why
-}
-
-func readPathEdit(field string, spec *gateway_v1.HTTPPathModifier) (*model.PathEdit, *problem) {
-	if spec == nil {
-		return nil, nil
-	}
-	switch spec.Type {
-	case gateway_v1.FullPathHTTPPathModifier:
-		return &model.PathEdit{Value: orElse(spec.ReplaceFullPath, "/")}, nil
-	case gateway_v1.PrefixMatchHTTPPathModifier:
-		return &model.PathEdit{Prefix: true, Value: orElse(spec.ReplacePrefixMatch, "/")}, nil
-	default:
-		return nil, problemf(verdict.UnsupportedValue, field+".type", "%q: must be ReplaceFullPath or ReplacePrefixMatch", spec.Type)
-	}
 }
 
 // land settles the port of a redirect that is served by a listener: without one

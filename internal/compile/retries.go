@@ -77,5 +77,8 @@ func readDuration(field string, spec *gateway_v1.Duration) (time.Duration, *prob
 	if err != nil || d < 0 {
 		return 0, problemf(verdict.UnsupportedValue, field, "%q: must be a duration such as 1m30s", *spec)
 	}
+	if d > model.MaxDuration {
+		return 0, problemf(verdict.UnsupportedValue, field, "%q: longer than a year: make it shorter, or leave it out for no limit", *spec)
+	}
 	return d, nil
 }

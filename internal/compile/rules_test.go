@@ -132,7 +132,7 @@ func TestValuesThatNothingIsSpecifiedFor(t *testing.T) {
 		{"a scheme", "{filters: [{type: RequestRedirect, requestRedirect: {scheme: ftp}}]}", "spec.rules[0].filters[0].requestRedirect.scheme", verdict.UnsupportedValue, true},
 		{"a status", "{filters: [{type: RequestRedirect, requestRedirect: {statusCode: 304}}]}", "spec.rules[0].filters[0].requestRedirect.statusCode", verdict.UnsupportedValue, true},
 		{"a timeout", "{timeouts: {request: soon}}", "spec.rules[0].timeouts.request", verdict.UnsupportedValue, true},
-		{"the host as a header", "{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: x}]}}]}", "spec.rules[0].filters[0].requestHeaderModifier", verdict.UnsupportedValue, true},
+		{"the host as a header", "{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: Host, value: x}]}}]}", "spec.rules[0].filters[0].requestHeaderModifier.set[0].name", verdict.UnsupportedValue, true},
 		{"a prefix replaced where none is matched", "{matches: [{path: {type: Exact, value: /a}}], filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /b}}}]}", "spec.rules[0].filters", verdict.IncompatibleFilters, false},
 		{"a prefix replaced for one backend where none is matched", "{matches: [{path: {type: Exact, value: /a}}], backendRefs: [{name: one, port: 80, filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /b}}}]}]}", "spec.rules[0].backendRefs[0].filters", verdict.IncompatibleFilters, false},
 		{"a timeout longer than the one around it", "{timeouts: {request: 1s, backendRequest: 2s}}", "spec.rules[0].timeouts.backendRequest", verdict.UnsupportedValue, true},

@@ -41,6 +41,8 @@ func configProblem(spec gatehouse_v1alpha1.GatewayConfigSpec) *problem {
 		return problemf(verdict.UnsupportedValue, "spec.logLevel", "%q: must be one of %s", level, strings.Join(logLevels, ", "))
 	case spec.AccessLog != nil && spec.AccessLog.Path == "":
 		return problemf(verdict.UnsupportedValue, "spec.accessLog.path", `"": must be a file, or "-" for standard output`)
+	case spec.AccessLog != nil && !isFile(spec.AccessLog.Path):
+		return problemf(verdict.UnsupportedValue, "spec.accessLog.path", `%q: must be a file by its absolute path, or "-" for standard output`, spec.AccessLog.Path)
 	case spec.AccessLog != nil && strings.ContainsFunc(spec.AccessLog.Path, unicode.IsControl):
 		return problemf(verdict.UnsupportedValue, "spec.accessLog.path", "%q: must not contain control characters", spec.AccessLog.Path)
 	}
@@ -50,6 +52,12 @@ func configProblem(spec gatehouse_v1alpha1.GatewayConfigSpec) *problem {
 		}
 	}
 	return nil
+}
+
+// isFile tells that a log can be written to a path, by what the path says alone.
+func isFile(log string) bool {
+	name := log[strings.LastIndex(log, "/")+1:]
+	return log == "-" || log[0] == '/' && name != "" && name != "." && name != ".." && len(name) < 256 && len(log) < 4096
 }
 
 // settle lays a Gateway's own settings over those of its class, field by field,

@@ -38,7 +38,7 @@ func (b *build) readTrust(c *derive.Ctx, field, namespace string, spec gateway_v
 	out := trust{}
 	tls := &model.UpstreamTLS{SNI: strings.ToLower(string(spec.Hostname))}
 	names, why := readNames(field+".subjectAltNames", spec.SubjectAltNames)
-	tls.Names, out.Invalid = names, why
+	tls.Names, out.Invalid = names, first(hostname(field+".hostname", tls.SNI, false), why)
 	known := orElse(spec.WellKnownCACertificates, "")
 	switch {
 	case len(spec.CACertificateRefs) > 0 && known != "":
@@ -131,7 +131,11 @@ func readNames(field string, specs []gateway_v1.SubjectAltName) ([]model.Subject
 	for i, spec := range specs {
 		switch {
 		case spec.Type == gateway_v1.HostnameSubjectAltNameType && spec.Hostname != "":
-			out = append(out, model.SubjectName{Value: strings.ToLower(string(spec.Hostname))})
+			name := strings.ToLower(string(spec.Hostname))
+			if why := hostname(indexed(field, i)+".hostname", name, true); why != nil {
+				return nil, why
+			}
+			out = append(out, model.SubjectName{Value: name})
 		case spec.Type == gateway_v1.URISubjectAltNameType && spec.URI != "":
 			out = append(out, model.SubjectName{URI: true, Value: string(spec.URI)})
 		default:

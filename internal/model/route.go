@@ -90,6 +90,9 @@ type ValueMatch struct {
 	Regex bool
 }
 
+// MaxDuration is the longest timeout or pause; a longer one is surely a mistake.
+const MaxDuration = 365 * 24 * time.Hour
+
 // Forward sends requests or connections to weighted backends.
 type Forward struct {
 	// Backends have a sum of weights of at least 1.

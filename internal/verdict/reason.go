@@ -20,14 +20,14 @@ type Reason struct {
 	Remedy  string // what to do; empty for InfoClass
 }
 
-// Step returns a step with this reason.
+// Step returns a step with this reason, its message in one line.
 func (r Reason) Step(stage Stage, outcome Outcome, message string, related ...Ref) Step {
-	return Step{Stage: stage, Outcome: outcome, Reason: r.Name, Message: message, Related: related}
+	return Step{Stage: stage, Outcome: outcome, Reason: r.Name, Message: OneLine(message), Related: related}
 }
 
 // At returns the step with the path of the field decided over.
 func (s Step) At(field string) Step {
-	s.Field = field
+	s.Field = OneLine(field)
 	return s
 }
 

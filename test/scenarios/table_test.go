@@ -28,6 +28,7 @@ const (
 // them: its file from the repository's root, and its name.
 var elsewhere = map[string]struct{ why, file, test string }{
 	verdict.RefusedByProxy.Name:      {"only a running proxy refuses", "pkg/xdsserve/refusal_test.go", "TestOneBadTable"},
+	verdict.OutputInvalid.Name:       {"compile refuses such values first", "internal/translate/envoy/checks_test.go", "TestRefusedRegexes"},
 	verdict.WarmTimedOut.Name:        {"only a running proxy warms clusters", "test/e2e/life_test.go", "TestNameServerThatDropsPackets"},
 	verdict.InternalError.Name:       {"a bug in Gatehouse", "pkg/derive/fault_test.go", "TestFaultStaysAlone"},
 	verdict.Unexplained.Name:         {"a bug in Gatehouse", "internal/verdict/reasons_test.go", "TestZeroResultIsUnexplained"},

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -16,9 +15,6 @@ import (
 // noBackend is the name of the cluster that never exists: the share of a
 // missing or ungranted backend. No ClusterID can equal it, as those have a slash.
 const noBackend = "no-backend"
-
-// maxTimeout is the longest timeout taken; a longer one is surely a mistake.
-const maxTimeout = 365 * 24 * time.Hour
 
 // forward sets the action of a route that goes to backends. Where the backend
 // of a share does not exist, Envoy answers with the route's status for unknown

@@ -106,15 +106,3 @@ func appendHeaders(out []*envoy_core_v3.HeaderValueOption, field string, headers
 // literal keeps Envoy from expanding a text: in the fields that it expands, a
 // percent sign starts a command and two of them are one.
 func literal(text string) string { return strings.ReplaceAll(text, "%", "%%") }
-
-// checkEdited refuses headers that say where a message ends or whom it is for:
-// changing them would tear apart what the proxy and the backend understand.
-func checkEdited(field, name string) error {
-	switch strings.ToLower(name) {
-	case "host":
-		return faultf(field, name, "this header cannot be edited: use a URL rewrite with a host name")
-	case "content-length", "transfer-encoding":
-		return faultf(field, name, "this header frames the message and cannot be edited: remove the edit")
-	}
-	return checkHeaderName(field, name)
-}

@@ -107,8 +107,8 @@ func ownRetries(r *model.Retry) (*envoy_route_v3.RetryPolicy, error) {
 }
 
 func checkTimeout(field string, d time.Duration) error {
-	if d < 0 || d > maxTimeout {
-		return faultf(field, d.String(), "a duration is between 0 and %s", maxTimeout)
+	if d < 0 || d > model.MaxDuration {
+		return faultf(field, d.String(), "a duration is between 0 and %s", model.MaxDuration)
 	}
 	return nil
 }

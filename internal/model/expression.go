@@ -1,13 +1,13 @@
-package envoy
+package model
 
 import (
 	"regexp/syntax"
 	"unicode/utf8"
 )
 
-// maxProgramSize bounds a regular expression, in RE2's own instructions. The
-// proxies' bootstrap sets the same limit as re2.max_program_size.error_level.
-const maxProgramSize = 32_768
+// MaxProgramSize bounds a regular expression, in RE2's own instructions. The
+// proxies' bootstrap sets the same limit.
+const MaxProgramSize = 32_768
 
 // bigClass is what a class of many ranges, such as \pL, may cost RE2 while it
 // compiles, with its memory limit in mind.
