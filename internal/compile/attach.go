@@ -18,6 +18,7 @@ import (
 var attachFeatures = featureNames{
 	features.SupportGatewayHTTPListenerIsolation,
 	features.SupportGatewayRouteHostnameIntersectionPrecedence,
+	features.SupportHTTPRouteDestinationPortMatching,
 	features.SupportHTTPRouteParentRefPort,
 }
 

@@ -24,4 +24,25 @@ func SupportedFeatures() []string {
 	return names
 }
 
+// omitted are the features of gateways that are not served, and why.
+var omitted = map[features.FeatureName]string{
+	features.SupportGatewayAddressRoutability:        "which networks an address can be reached from is up to the machine; only the default is accepted",
+	features.SupportGatewayAddressRoutabilityCluster: "as GatewayAddressRoutability",
+	features.SupportGatewayInfrastructure:            "nothing is created for a Gateway that could carry labels and annotations: a proxy is a process",
+	features.SupportGatewayListenerFilters:           "not yet",
+	features.SupportListenerSet:                      "not yet",
+}
+
+// UnservedFeatures are the names of the features of gateways that are not served,
+// each with the reason.
+func UnservedFeatures() map[string]string {
+	out := map[string]string{}
+	for name, why := range omitted {
+		if !slices.Contains(supported, name) {
+			out[string(name)] = why
+		}
+	}
+	return out
+}
+
 type featureNames = []features.FeatureName

@@ -127,7 +127,7 @@ func bindable(i int, a gateway_v1.GatewaySpecAddress) (netip.Addr, *problem) {
 func unserved(spec gateway_v1.GatewaySpec) []*problem {
 	var out []*problem
 	if infra := spec.Infrastructure; infra != nil && len(infra.Labels)+len(infra.Annotations) > 0 {
-		out = append(out, problemf(verdict.NotYetSupported, "spec.infrastructure", "nothing is created that could carry labels and annotations"))
+		out = append(out, problemf(verdict.NoEffect, "spec.infrastructure", "a proxy here is a process, and nothing is created for it that could carry labels and annotations"))
 	}
 	if scope := spec.DefaultScope; scope != "" && scope != gateway_v1.GatewayDefaultScopeNone {
 		out = append(out, problemf(verdict.NotYetSupported, "spec.defaultScope", "%q: routes attach by parentRefs only", scope))

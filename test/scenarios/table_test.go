@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	root         = "../../"
-	outcomesPage = root + "docs/reference/outcomes.md"
+	root  = "../../"
+	pages = root + "docs/reference/"
 )
 
 // elsewhere are the reasons that no scenario can have, why, and the test that has
@@ -94,15 +94,20 @@ func hasTest(t *testing.T, path, name string) {
 
 // TestOutcomesPage keeps docs/reference/outcomes.md fresh.
 func TestOutcomesPage(t *testing.T) {
-	want := outcomes(occurrences(t))
+	fresh(t, "outcomes.md", outcomes(occurrences(t)))
+}
+
+// fresh checks that a page of the reference is what it should be, or makes it so.
+func fresh(t *testing.T, page string, want []byte) {
+	t.Helper()
 	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
-		if err := os.WriteFile(outcomesPage, want, 0o644); err != nil {
+		if err := os.WriteFile(pages+page, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	have, err := os.ReadFile(outcomesPage)
+	have, err := os.ReadFile(pages + page)
 	if diff := cmp.Diff(string(have), string(want)); err != nil || diff != "" {
-		t.Errorf("docs/reference/outcomes.md is out of date: run \"go test ./test/scenarios -update\" (error: %v)\n%s", err, diff)
+		t.Errorf("docs/reference/%s is out of date: run \"go test ./test/scenarios -update\" (error: %v)\n%s", page, err, diff)
 	}
 }
 
