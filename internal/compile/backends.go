@@ -157,6 +157,9 @@ func (b *build) resolveExternal(c *derive.Ctx, field string, from referrer, to t
 
 // clusterID names a backend as a kind of route uses it.
 func clusterID(from referrer, backend string) model.ClusterID {
+	if from.GRPC {
+		return model.ClusterID("grpc/" + backend)
+	}
 	switch from.Kind {
 	case kindTLSRoute:
 		if from.Through {

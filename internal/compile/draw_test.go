@@ -250,6 +250,8 @@ func drawFilter(t *rapid.T) string {
 		"{type: RequestRedirect, requestRedirect: {scheme: https}}",
 		"{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /b}}}",
 		"{type: RequestMirror, requestMirror: {backendRef: {name: s1, port: 80}}}",
+		"{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: s2, port: 80}}}",
+		"{type: ExternalAuth, externalAuth: {protocol: GRPC, backendRef: {name: s1, namespace: b, port: 81}}}",
 		"{type: ExtensionRef, extensionRef: {group: example.net, kind: Thing, name: x}}")
 }
 
@@ -260,7 +262,7 @@ func drawBackends(t *rapid.T, filters bool) string {
 		ref += pick(t, "backend namespace", "", "", ", namespace: a", ", namespace: b")
 		ref += pick(t, "weight", "", "", ", weight: 0", ", weight: 3")
 		if filters {
-			ref += pick(t, "backend filter", "", "", "", ", filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [x]}}]", ", filters: [{type: CORS, cors: {}}]")
+			ref += pick(t, "backend filter", "", "", "", ", filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [x]}}]", ", filters: [{type: CORS, cors: {}}]", ", filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: s1, port: 80}}}]")
 		}
 		out = append(out, "{"+ref+"}")
 	}

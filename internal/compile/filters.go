@@ -19,8 +19,9 @@ var filterFeatures = featureNames{
 
 // filterSet is what the filters of one rule, or of one backend, add up to.
 type filterSet struct {
-	Headers  model.Filters // without the mirrors
+	Headers  model.Filters // without what names backends
 	Mirrors  []mirrorWish
+	Auth     []authWish
 	Redirect *model.Redirect
 	Rewrite  *model.Rewrite
 	// Invalid is a value that no rule may have: the rule is dropped.
@@ -67,6 +68,9 @@ func (f *filterSet) add(field string, spec gateway_v1.HTTPRouteFilter) {
 	case spec.Type == gateway_v1.HTTPRouteFilterCORS && spec.CORS != nil:
 		cors, why := readCORS(field+".cors", *spec.CORS)
 		f.Headers.CORS, f.Invalid = cors, first(f.Invalid, why)
+	case spec.Type == gateway_v1.HTTPRouteFilterExternalAuth && spec.ExternalAuth != nil:
+		wish, why := readAuth(field+".externalAuth", *spec.ExternalAuth)
+		f.Auth, f.Closed = append(f.Auth, wish), first(f.Closed, why)
 	default:
 		f.close(field, spec)
 	}
@@ -81,8 +85,6 @@ func (f *filterSet) close(field string, spec gateway_v1.HTTPRouteFilter) {
 			kind = string(spec.ExtensionRef.Kind)
 		}
 		f.Unresolved = first(f.Unresolved, problemf(verdict.InvalidKind, field+".extensionRef", "kind %q is no filter known here", kind))
-	case gateway_v1.HTTPRouteFilterExternalAuth:
-		f.Closed = first(f.Closed, problemf(verdict.NotYetSupported, field+".type", "%s is not served yet; requests answer 500 rather than skip it", spec.Type))
 	default:
 		f.Closed = first(f.Closed, problemf(verdict.UnsupportedValue, field+".type", "%q is no filter with its settings; requests answer 500 rather than skip it", spec.Type))
 	}

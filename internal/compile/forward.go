@@ -16,6 +16,8 @@ import (
 // referrer is what refers to backends and Secrets: a route, a Gateway or a policy.
 type referrer struct {
 	Kind, Namespace string
+	// GRPC tells that it speaks gRPC, of whatever kind it is.
+	GRPC bool
 	// Through tells that TLS of clients goes through to the backend as it is.
 	Through bool
 }
@@ -33,7 +35,7 @@ func (r referrer) transport() core_v1.Protocol {
 // speaks is the kind of route whose protocol a referrer speaks: a policy sends
 // telemetry by gRPC.
 func (r referrer) speaks() string {
-	if r.Kind == kindXTelemetryPolicy {
+	if r.GRPC || r.Kind == kindXTelemetryPolicy {
 		return kindGRPCRoute
 	}
 	return r.Kind
@@ -75,6 +77,9 @@ func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weigh
 		at := indexed(field, i)
 		found := b.resolve(c, at, from, ref.Ref)
 		filters := r.share(at, ref.Filters)
+		if found.Problem == nil && ref.Weight > 0 {
+			found.Problem = b.shareAuths(c, from, &filters, r)
+		}
 		if found.Problem != nil {
 			r.Unresolved = append(r.Unresolved, found.Problem)
 		}
@@ -136,7 +141,7 @@ func percent(weight, sum uint32) string {
 func (r *rule) share(field string, specs []gateway_v1.HTTPRouteFilter) filterSet {
 	filters := readFilters(field+".filters", specs)
 	r.Invalid = first(r.Invalid, filters.Invalid)
-	r.Closed = first(r.Closed, filters.Closed, filters.Unresolved)
+	r.Closed = first(r.Closed, filters.Closed, filters.Unresolved, r.tooManyAuths(field+".filters", filters))
 	r.replacesPrefix(field+".filters", filters)
 	return filters
 }

@@ -44,6 +44,8 @@ type rule struct {
 	Warnings   []*problem
 	// Prefixed are the filters that replace the prefix that a match has.
 	Prefixed string
+	// Auths is how many services every request of the rule is subject to.
+	Auths    int
 	Clusters []upstream
 	Uses     []string // objects by "Kind ns/name", and permissions
 }
@@ -129,15 +131,20 @@ func (b *build) readRule(c *derive.Ctx, from referrer, field, key string, wish r
 
 // act reads what a rule does with requests.
 func (b *build) act(c *derive.Ctx, from referrer, field string, wish ruleWish, filters filterSet, r *rule) model.Route {
-	if filters.Unresolved != nil {
-		r.Unresolved = append(r.Unresolved, filters.Unresolved)
-	}
+	r.Auths = len(filters.Auth)
+	r.Closed = first(r.Closed, r.tooManyAuths(field+".filters", filterSet{}))
 	r.replacesPrefix(field+".filters", filters)
 	out := model.Route{Filters: filters.Headers, Rewrite: filters.Rewrite}
 	if filters.Redirect != nil {
 		out.Redirect = filters.Redirect
 	} else {
 		out.Forward = b.forward(c, from, field+".backendRefs", wish.Backends, wish.Session, r)
+	}
+	if out.Forward != nil || out.Redirect != nil {
+		out.Filters.Auth = b.ruleAuths(c, from, &filters, r)
+	}
+	if filters.Unresolved != nil {
+		r.Unresolved = append(r.Unresolved, filters.Unresolved)
 	}
 	switch {
 	case r.Closed != nil || filters.Unresolved != nil:

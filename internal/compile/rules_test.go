@@ -105,7 +105,13 @@ func TestFiltersThatFailClosed(t *testing.T) {
 		resolved   string
 		reason     verdict.Reason
 	}{
-		{"external authorisation", "{filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: one, port: 80}}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.NotYetSupported},
+		{"a service in a protocol that is unknown", "{filters: [{type: ExternalAuth, externalAuth: {protocol: SPDY, backendRef: {name: one, port: 80}}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.UnsupportedValue},
+		{"the path of a service", "{filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: one, port: 80}, http: {path: /./a}}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.UnsupportedValue},
+		{"a header for a service", "{filters: [{type: ExternalAuth, externalAuth: {protocol: GRPC, backendRef: {name: one, port: 80}, grpc: {allowedHeaders: ['a b']}}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.UnsupportedValue},
+		{"a body of less than nothing", "{filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: one, port: 80}, forwardBody: {maxSize: -1}}}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.UnsupportedValue},
+		{"a service that is missing", "{filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: none, port: 80}}}], backendRefs: [{name: one, port: 80}]}", "Accepted", "BackendNotFound", verdict.BackendNotFound},
+		{"a service that is missing before a redirect", "{filters: [{type: RequestRedirect, requestRedirect: {scheme: https}}, {type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: none, port: 80}}}]}", "Accepted", "BackendNotFound", verdict.BackendNotFound},
+		{"a service that is not permitted", "{filters: [{type: ExternalAuth, externalAuth: {protocol: GRPC, backendRef: {name: one, namespace: other, port: 80}}}], backendRefs: [{name: one, port: 80}]}", "Accepted", "RefNotPermitted", verdict.RefNotPermitted},
 		{"a kind of filter that is unknown", "{filters: [{type: Shiny}], backendRefs: [{name: one, port: 80}]}", "UnsupportedValue", "ResolvedRefs", verdict.UnsupportedValue},
 		{"a reference to a filter that is unknown", "{filters: [{type: ExtensionRef, extensionRef: {group: example.net, kind: Thing, name: x}}], backendRefs: [{name: one, port: 80}]}", "Accepted", "InvalidKind", verdict.InvalidKind},
 	} {
@@ -186,7 +192,7 @@ spec:
   rules:
   - {matches: [{path: {value: /good}}]}
   - {name: bad, matches: [{path: {type: RegularExpression, value: '/('}}, {path: {value: /also-gone}}]}
-  - {matches: [{path: {value: /closed}}], filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: one, port: 80}}}]}
+  - {matches: [{path: {value: /closed}}], filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, http: {path: /..}, backendRef: {name: one, port: 80}}}]}
 `)
 	f := w.finding("HTTPRoute", "shop/r")
 	equal(t, routesOf(w, "shop/edge/8080", "a.example"), []string{"shop/r /closed", "shop/r /good"})

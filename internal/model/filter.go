@@ -9,6 +9,8 @@ type Filters struct {
 	Mirrors           []Mirror `json:",omitzero"`
 	// CORS answers preflights, and tells scripts of other origins what they may read.
 	CORS *CORS `json:",omitzero"`
+	// Auth are services that are asked one after the other, each of which can refuse.
+	Auth []Auth `json:",omitzero"`
 }
 
 // HeaderEdit is applied in the order remove, set, add. Names are lower case.

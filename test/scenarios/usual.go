@@ -35,6 +35,10 @@ http2_protocol_options:
   initial_connection_window_size: 1048576
 http_filters:
 - {name: envoy.filters.http.cors, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.cors.v3.Cors}}
+- {name: gatehouse.auth.1, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.composite.v3.Composite}}
+- {name: gatehouse.auth.2, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.composite.v3.Composite}}
+- {name: gatehouse.auth.3, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.composite.v3.Composite}}
+- {name: gatehouse.auth.4, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.composite.v3.Composite}}
 - name: gatehouse.lifetime
   typed_config:
     '@type': type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua

@@ -54,6 +54,12 @@
 //     request. Envoy draws once for all routes, so that bounds that add up give
 //     each share its weight, to a millionth.
 //
+//   - A service that is asked for leave, with what it is sent of the request: Envoy has
+//     the service as a setting of a route, and the rest as one of the listener. Each of
+//     four filters that do nothing can be replaced, by the route and as the request
+//     passes, by a whole one. What a service is asked about is the request as it came;
+//     a preflight that CORS answers is not. Its own failure answers 500.
+//
 //   - A session that ends by time in a cookie that clients drop when they end: Envoy
 //     keeps the time in the cookie's value and tells clients of it, too; a script
 //     takes out what it tells them. A session is a setting of a share, with a cookie

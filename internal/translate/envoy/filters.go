@@ -2,6 +2,7 @@ package envoy
 
 import (
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	envoy_composite_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
 	envoy_cors_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
 	envoy_router_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	envoy_session_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
@@ -14,16 +15,16 @@ import (
 // has settings for them. None is disabled meanwhile: a filter that is off when a
 // request arrives stays off, whatever route a later lookup finds for its host.
 func httpFilters() ([]*envoy_hcm_v3.HttpFilter, error) {
+	all := []namedFilter{{corsFilter, &envoy_cors_v3.Cors{}}}
+	for _, name := range authFilters {
+		all = append(all, namedFilter{name, &envoy_composite_v3.Composite{}})
+	}
+	all = append(all,
+		namedFilter{lifetimeFilter, lifetimeScripts()},
+		namedFilter{sessionFilter, &envoy_session_v3.StatefulSession{}},
+		namedFilter{"envoy.filters.http.router", &envoy_router_v3.Router{SuppressEnvoyHeaders: true}})
 	var out []*envoy_hcm_v3.HttpFilter
-	for _, f := range []struct {
-		name   string
-		config message
-	}{
-		{corsFilter, &envoy_cors_v3.Cors{}},
-		{lifetimeFilter, lifetimeScripts()},
-		{sessionFilter, &envoy_session_v3.StatefulSession{}},
-		{"envoy.filters.http.router", &envoy_router_v3.Router{SuppressEnvoyHeaders: true}},
-	} {
+	for _, f := range all {
 		config, err := pack(f.config)
 		if err != nil {
 			return nil, err
@@ -33,6 +34,12 @@ func httpFilters() ([]*envoy_hcm_v3.HttpFilter, error) {
 		})
 	}
 	return out, nil
+}
+
+// namedFilter is one filter with its settings for every route.
+type namedFilter struct {
+	name   string
+	config message
 }
 
 // settings are what routes, hosts and shares configure filters with, by filter.

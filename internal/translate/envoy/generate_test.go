@@ -62,8 +62,17 @@ var (
 		if rapid.IntRange(0, 3).Draw(t, "cors") == 0 {
 			f.CORS = policies.Draw(t, "policy")
 		}
+		if rapid.IntRange(0, 3).Draw(t, "auth") == 0 {
+			f.Auth = rapid.SliceOfN(auths, 0, 5).Draw(t, "services")
+		}
 		return f
 	}))
+	auths = rapid.Custom(func(t *rapid.T) model.Auth {
+		return model.Auth{
+			Cluster: name[model.ClusterID]("shop/a:80", "shop/b:80").Draw(t, "service"), GRPC: rapid.Bool().Draw(t, "grpc"), Path: name("", "/check").Draw(t, "path"),
+			Ask: rapid.SliceOfN(name("x-a"), 0, 2).Draw(t, "ask"), Take: rapid.SliceOfN(name("x-b"), 0, 2).Draw(t, "take"), Body: rapid.SampledFrom([]uint32{0, 1, 1<<32 - 1}).Draw(t, "body"),
+		}
+	})
 	mirrors = rapid.Custom(func(t *rapid.T) model.Mirror {
 		return model.Mirror{
 			Cluster:    name[model.ClusterID]("shop/a:80", "shop/b:80").Draw(t, "mirror"),

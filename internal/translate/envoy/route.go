@@ -43,7 +43,11 @@ func translatePart(domain string, p part) (*envoy_route_v3.Route, []xdsserve.Nam
 	if err := cors(route, p.Filters.CORS); err != nil {
 		return nil, nil, within("filters.cors", err)
 	}
-	return route, uses, route.ValidateAll()
+	asked, err := authorize(route, p.Filters.Auth)
+	if err != nil {
+		return nil, nil, within("filters", err)
+	}
+	return route, append(uses, asked...), route.ValidateAll()
 }
 
 // act sets what the route does with a request, and with the answer.

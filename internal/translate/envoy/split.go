@@ -25,7 +25,7 @@ type part struct {
 }
 
 // parts makes a route of its own of each share, where a share asks for what
-// Envoy has for whole routes only: mirrors, rewrites, redirects, CORS. Envoy
+// Envoy has for whole routes only: mirrors, rewrites, redirects, CORS, auth. Envoy
 // draws once for a request and compares that draw with the bound of every route,
 // so that bounds that add up give each share its weight, to a millionth.
 func parts(r model.Route) []part {
@@ -53,7 +53,7 @@ func parts(r model.Route) []part {
 
 func needsRoutes(backends []model.WeightedBackend) bool {
 	for _, b := range backends {
-		if b.Weight > 0 && (b.Rewrite != nil || b.Redirect != nil || b.Filters.CORS != nil || len(b.Filters.Mirrors) > 0) {
+		if b.Weight > 0 && (b.Rewrite != nil || b.Redirect != nil || b.Filters.CORS != nil || len(b.Filters.Mirrors) > 0 || len(b.Filters.Auth) > 0) {
 			return true
 		}
 	}
@@ -65,6 +65,7 @@ func shareRoute(r model.Route, b model.WeightedBackend) model.Route {
 	whole := *r.Forward
 	r.Forward = &whole
 	r.Filters.Mirrors = slices.Concat(r.Filters.Mirrors, b.Filters.Mirrors)
+	r.Filters.Auth = slices.Concat(r.Filters.Auth, b.Filters.Auth)
 	r.Filters.CORS = cmp.Or(b.Filters.CORS, r.Filters.CORS)
 	r.Rewrite = over(r.Rewrite, b.Rewrite)
 	whole.Backends = []model.WeightedBackend{{Cluster: b.Cluster, Weight: 1, Session: b.Session}}

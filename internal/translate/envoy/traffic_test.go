@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,7 @@ func backends(t testing.TB, names ...string) map[string]netip.AddrPort {
 type question struct {
 	Method, Host, Path string
 	Header             http.Header
+	Body               string
 }
 
 // reply is what came back.
@@ -111,7 +113,7 @@ func tryAt(ctx context.Context, address string, secure *tls.Config, q question) 
 }
 
 func newRequest(ctx context.Context, q question, secure bool) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, q.Method, "http://shop.example/", nil)
+	request, err := http.NewRequestWithContext(ctx, q.Method, "http://shop.example/", strings.NewReader(q.Body))
 	if err != nil {
 		return nil, err
 	}
