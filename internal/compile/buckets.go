@@ -105,12 +105,5 @@ func usedShown(_ string, u used) []string {
 
 func choiceService(_ string, c choice) []string { return []string{c.Service} }
 
-func nonEmpty(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
-}
-
 // always makes the smallest value of a bucket: that it has members.
 func always(_ *derive.Ctx, bucket string) (string, bool) { return bucket, true }

@@ -74,7 +74,7 @@ func (b *build) choices(c *derive.Ctx, key string, at externalBackend) []derive.
 
 // contributes tells whether something that serves has endpoints of a Service.
 func (b *build) contributes(c *derive.Ctx, service string) bool {
-	for _, slice := range derive.Keys(c, b.slicesByService, service) {
+	for _, slice := range derive.Keys(c, b.slicesByService, store.Key{Collection: kindService, Name: service}.String()) {
 		if derive.Exists(c, b.sourcesBySlice, slice) {
 			return true
 		}
