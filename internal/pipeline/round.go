@@ -30,7 +30,7 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 	decision := l.rules.Round(acceptance.Input{Observed: l.observed, Accepted: l.accepted, Standing: l.rejected})
 	changes := l.changes(decision)
 	l.accepted, l.rejected = decision.State, decision.Rejected
-	clear(l.pending)
+	l.pending = map[store.Key]time.Time{} // fresh: to go through a map takes as long as it ever was
 
 	for _, f := range decision.Faults {
 		l.Log.Error("a function failed; please report this as a bug", "function", f.Node, "key", f.Key, observe.KeyError, f.Panic, "stack", string(f.Stack))

@@ -152,10 +152,12 @@ func (c *connection) decide(req *discovery_v3.DeltaDiscoveryRequest) ([]action, 
 	c.server.mu.RLock()
 	defer c.server.mu.RUnlock()
 	s.begin(time.Now())
-	for k := range c.changed {
-		s.changed(k)
+	if len(c.changed) > 0 {
+		for k := range c.changed {
+			s.changed(k)
+		}
+		c.changed = map[key]struct{}{} // fresh: to go through a map takes as long as it ever was
 	}
-	clear(c.changed)
 	err := c.receiveAll(req)
 	for _, k := range c.again {
 		s.again(k)

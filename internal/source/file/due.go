@@ -38,6 +38,9 @@ func (s *Source) readDue(now time.Time) {
 			group, single, size = nil, nil, 0
 		}
 	}
+	if len(s.pending) == 0 {
+		s.pending = map[string]due{} // fresh: to go through a map takes as long as it ever was
+	}
 	s.take(now, group...)
 	s.takeEach(now, single)
 	s.settle(now)
