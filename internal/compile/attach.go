@@ -30,10 +30,12 @@ type attachment struct {
 // parent is what became of one parentRef.
 type parent struct {
 	Index int
-	// Managed tells that the parent is a Gateway of this controller, which owes
-	// the route a status.
+	// Managed tells that the parent is a Gateway of this controller, or a
+	// ListenerSet of one, which owes the route a status.
 	Managed bool
 	Gateway model.GatewayID
+	// Set is the parent where it is a ListenerSet, "namespace/name".
+	Set string
 	// Problem is why the route attaches to no listener of the parent.
 	Problem *problem
 	Joints  []joint
@@ -65,50 +67,76 @@ func (b *build) attach(c *derive.Ctx, g guest) attachment {
 	for i, ref := range g.Parents {
 		out.Parents[i] = b.attachTo(c, g, ref, parent{Index: i})
 	}
+	b.isolate(c, &out)
 	return out
 }
 
 func (b *build) attachTo(c *derive.Ctx, g guest, ref gateway_v1.ParentReference, p parent) parent {
 	to, field := parentTarget(ref, g.Namespace), indexed("spec.parentRefs", p.Index)
-	if !to.is(gatewayGroup, kindGateway) {
-		p.Problem = foreignParent(field, to)
-		return p
-	}
-	p.Gateway = model.GatewayID(to.name())
-	managed, exists := derive.Get(c, b.managed, to.name())
+	var all []derive.Item[section]
 	switch {
-	case !exists:
-		p.Problem = problemf(verdict.ParentNotFound, field, "Gateway %s does not exist", to.name()).about(to.key())
-		return p
-	case !managed:
-		p.Problem = problemf(verdict.OtherController, field, "Gateway %s belongs to another controller, or to none", to.name()).about(to.key())
+	case to.is(gatewayGroup, kindGateway):
+		p.Gateway = model.GatewayID(to.name())
+		if p.Managed, p.Problem = b.isHost(c, field, to); p.Problem != nil {
+			return p
+		}
+		all = derive.Prefix(c, b.sections, to.name()+"|")
+	case to.is(gatewayGroup, kindListenerSet):
+		p.Set = to.name()
+		if b.enter(c, field, to, &p); p.Problem != nil {
+			return p
+		}
+		all = derive.Prefix(c, b.setSections, derive.JoinKey(string(p.Gateway), to.name()+"|"))
+	default:
+		p.Problem = problemf(verdict.UnsupportedParent, field+".kind", "%s of group %q: routes attach to Gateways and ListenerSets only", to.Kind, to.Group)
 		return p
 	}
-	if p.Managed, p.Problem = true, g.Invalid; p.Problem != nil {
+	if p.Problem = g.Invalid; p.Problem != nil {
 		return p
 	}
-	var all []section
-	for _, item := range derive.Prefix(c, b.sections, to.name()+"|") {
-		all = append(all, item.Value)
+	var named []section
+	for _, item := range all {
+		if names(ref, item.Value) {
+			named = append(named, item.Value)
+		}
 	}
-	b.join(c, g, ref, field, all, &p)
+	b.join(c, g, ref, field, named, &p)
 	return p
 }
 
-func foreignParent(field string, to target) *problem {
-	if to.is(gatewayGroup, "ListenerSet") {
-		return problemf(verdict.NotYetSupported, field+".kind", "ListenerSet %s: ListenerSets are not served yet", to.name()).about(to.key())
+// isHost tells whether a Gateway is one of this controller, or why a route cannot attach.
+func (b *build) isHost(c *derive.Ctx, field string, to target) (bool, *problem) {
+	managed, exists := derive.Get(c, b.managed, to.name())
+	switch {
+	case !exists:
+		return false, problemf(verdict.ParentNotFound, field, "Gateway %s does not exist", to.name()).about(to.key())
+	case !managed:
+		return false, problemf(verdict.OtherController, field, "Gateway %s belongs to another controller, or to none", to.name()).about(to.key())
+	default:
+		return true, nil
 	}
-	return problemf(verdict.UnsupportedParent, field+".kind", "%s of group %q: routes attach to Gateways only", to.Kind, to.Group)
 }
 
-// join attaches a route to the listeners of one Gateway that it names, that let
-// it in, and that have a host name in common with it: the first of these that
-// leaves none is the problem.
-func (b *build) join(c *derive.Ctx, g guest, ref gateway_v1.ParentReference, field string, all []section, p *parent) {
-	named := slices.DeleteFunc(slices.Clone(all), func(s section) bool { return !names(ref, s) })
+// enter finds the Gateway of a ListenerSet, or why a route cannot attach to the set.
+func (b *build) enter(c *derive.Ctx, field string, to target, p *parent) {
+	at, exists := derive.Get(c, b.admissions, to.name())
+	p.Gateway, p.Managed = at.Gateway, at.Managed
+	switch {
+	case !exists:
+		p.Problem = problemf(verdict.ParentNotFound, field, "ListenerSet %s does not exist", to.name()).about(to.key())
+	case at.Problem != nil && !at.Managed:
+		p.Problem = problemf(at.Problem.Reason, field, "ListenerSet %s attaches to no Gateway of this controller: %s", to.name(), at.Problem.Message).about(to.key())
+	case at.Problem != nil:
+		p.Problem = problemf(verdict.NoMatchingParent, field, "ListenerSet %s is not accepted: %s", to.name(), at.Problem.Message).about(to.key())
+	}
+}
+
+// join attaches a route to the listeners that it names, that let it in, and that
+// have a host name in common with it: the first of these that leaves none is the
+// problem.
+func (b *build) join(c *derive.Ctx, g guest, ref gateway_v1.ParentReference, field string, named []section, p *parent) {
 	if len(named) == 0 {
-		p.Problem = problemf(verdict.NoMatchingParent, field, "Gateway %s has no listener%s", p.Gateway, wanted(ref))
+		p.Problem = problemf(verdict.NoMatchingParent, field, "%s has no listener%s", parentKey(*p), wanted(ref))
 		return
 	}
 	letIn := false
@@ -127,11 +155,9 @@ func (b *build) join(c *derive.Ctx, g guest, ref gateway_v1.ParentReference, fie
 	}
 	switch {
 	case !letIn:
-		p.Problem = problemf(verdict.NotAllowedByListeners, field, "no listener%s of Gateway %s allows %ss from namespace %s", wanted(ref), p.Gateway, g.Kind, g.Namespace)
+		p.Problem = problemf(verdict.NotAllowedByListeners, field, "no listener%s of %s allows %ss from namespace %s", wanted(ref), parentKey(*p), g.Kind, g.Namespace)
 	case len(p.Joints) == 0:
-		p.Problem = problemf(verdict.NoMatchingListenerHostname, "spec.hostnames", "no listener of Gateway %s that allows the route matches hostname %s", p.Gateway, strings.Join(g.Hostnames, ", "))
-	default:
-		p.isolate(all)
+		p.Problem = problemf(verdict.NoMatchingListenerHostname, "spec.hostnames", "no listener of %s that allows the route matches hostname %s", parentKey(*p), strings.Join(g.Hostnames, ", "))
 	}
 }
 
@@ -146,38 +172,49 @@ func (g guest) meet(j *joint) bool {
 
 // isolate takes from each joint the domains whose requests belong to a listener
 // of the port with a more specific host name: a request matches one listener only.
-func (p *parent) isolate(all []section) {
-	for i := range p.Joints {
-		j := &p.Joints[i]
-		j.Meetings = slices.DeleteFunc(slices.Clone(j.Meetings), func(m meeting) bool {
-			owner := ownerOf(m.Domain, j.section, all)
-			if owner == j.Name {
-				return false
-			}
-			if !slices.ContainsFunc(p.Joints, func(other joint) bool { return other.Name == owner }) {
-				p.Notes = append(p.Notes, problemf(verdict.ListenerIsolation, "spec.hostnames",
-					"requests for %s on port %d belong to listener %s of Gateway %s, to which the route does not attach", m.Domain, j.Port, owner, p.Gateway))
-			}
-			return true
-		})
+func (b *build) isolate(c *derive.Ctx, a *attachment) {
+	mine := map[string]bool{}
+	for _, p := range a.Parents {
+		for _, j := range p.Joints {
+			mine[j.key()] = true
+		}
+	}
+	for i := range a.Parents {
+		p := &a.Parents[i]
+		for k := range p.Joints {
+			j := &p.Joints[k]
+			j.Meetings = slices.DeleteFunc(slices.Clone(j.Meetings), func(m meeting) bool {
+				owner := b.ownerOf(c, m.Domain, j.section)
+				if owner.key() == j.key() {
+					return false
+				}
+				if !mine[owner.key()] {
+					p.Notes = append(p.Notes, problemf(verdict.ListenerIsolation, "spec.hostnames",
+						"requests for %s on port %d belong to %s, to which the route does not attach", m.Domain, j.Port, owner.title()))
+				}
+				return true
+			})
+		}
 	}
 }
 
-// ownerOf names the listener that requests for a domain belong to: of the
-// accepted ones on the port, the one with the most specific host name that
-// covers it. A listener that is not accepted itself owns what it asks for.
-func ownerOf(domain string, self section, all []section) string {
-	if !self.Accepted {
-		return self.Name
+// ownerOf is the listener that requests for a domain belong to: of the accepted ones
+// on the port, the one with the most specific host name that covers it, whichever
+// object has it. A listener that is not accepted itself owns what it asks for.
+func (b *build) ownerOf(c *derive.Ctx, domain string, self section) section {
+	if !self.Accepted || !self.named() {
+		return self
 	}
-	owner := self
-	for _, s := range all {
-		if s.Accepted && s.Port == self.Port && family(s.Protocol) == family(self.Protocol) &&
-			covers(s.Hostname, hostOf(domain)) && compareHosts(s.Hostname, owner.Hostname) < 0 {
-			owner = s
+	for name := range covering(hostOf(domain)) {
+		if name == self.Hostname {
+			break
+		}
+		item := ownerItem(self.portKey(), family(self.Protocol), name)
+		if owner, ok := derive.Get(c, b.owners, derive.JoinKey(string(self.Gateway), item)); ok {
+			return owner
 		}
 	}
-	return owner.Name
+	return self
 }
 
 func names(ref gateway_v1.ParentReference, s section) bool {

@@ -85,7 +85,7 @@ spec:
 	w := with(t, classYAML, edge, others)
 	f := w.finding("HTTPRoute", "shop/r")
 	equal(t, reasons(f)[:5], []string{
-		"ok OtherController", "excluded ParentNotFound", "ok UnsupportedParent", "excluded NotYetSupported", "ok Attached",
+		"ok OtherController", "excluded ParentNotFound", "ok UnsupportedParent", "excluded ParentNotFound", "ok Attached",
 	})
 	if len(f.Status.Parents) != 1 || f.Status.Parents[0].Index != 4 {
 		t.Errorf("status for %+v; only the fifth parent is ours", f.Status.Parents)

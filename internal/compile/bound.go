@@ -31,14 +31,14 @@ func boundItems(_ *derive.Ctx, _ string, s served) []derive.Item[bound] {
 		for _, address := range p.Addresses {
 			l := bound{Listener: model.Listener{
 				Gateway: s.ID, Address: address, Port: p.Number, Protocol: p.Protocol, Chains: p.Chains,
-				Origins: s.origins(),
+				Origins: append(s.origins(), p.sets()...),
 			}}
 			if p.Protocol == model.HTTP {
 				l.Listener.Table = p.Sections[0].table()
 			}
 			for _, section := range p.Sections {
 				if section.Protocol == model.TLS || !section.named() {
-					l.Sections = append(l.Sections, sectionKey(s.ID, section.Name))
+					l.Sections = append(l.Sections, section.key())
 				}
 			}
 			items = append(items, derive.Item[bound]{Key: bindKey(address, p.key()), Value: l})
@@ -93,7 +93,7 @@ func (b *build) chains(c *derive.Ctx, g model.GatewayID, of model.Chain) (out []
 		return []model.Chain{of}, nil
 	}
 	own := false
-	for _, item := range derive.Prefix(c, b.streams, sectionKey(g, of.Name)+"|") {
+	for _, item := range derive.Prefix(c, b.streams, derive.JoinKey(derive.JoinKey(string(g), of.Name), "")) {
 		chain, s := of, item.Value
 		chain.Name, chain.Hostname, chain.Stream = of.Name+"/"+s.Domain, hostOf(s.Domain), s.Forward
 		own = own || chain.Hostname == of.Hostname

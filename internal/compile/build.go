@@ -20,10 +20,19 @@ type build struct {
 	classOf     derive.Collection[class]
 	wishes      derive.Collection[gateway]
 	managed     derive.Collection[bool]
-	sections    derive.Collection[section] // by "gateway|listener"
+	sections    derive.Collection[section] // of Gateways, by "gateway|listener"
 	selectors   derive.Collection[string]
 	selected    derive.Collection[struct{}] // by "namespace|selector"
 	permissions derive.Index[string]
+
+	// sets: which ListenerSets attach, and every Gateway with the listeners of its own.
+	setWishes     derive.Collection[listenerSet]
+	hostings      derive.Collection[hosting]
+	admissions    derive.Collection[admission]
+	setsByGateway derive.Index[admission]
+	merged        derive.Collection[gateway]
+	setSections   derive.Collection[section] // by "gateway|set|listener"
+	owners        derive.Collection[section] // by "gateway|port/family/host name"
 
 	// ports: what of it each Gateway gets.
 	claimsByPort       derive.Index[claim]
@@ -32,6 +41,7 @@ type build struct {
 	pairsBySecret      derive.Collection[pair]
 	pairStates         derive.Collection[pairState]
 	served             derive.Collection[served]
+	setParts           derive.Collection[part] // by "gateway|set"
 	residentsByClass   derive.Index[served]
 	residentsByConfig  derive.Index[served]
 	servedByUse        derive.Index[served]
@@ -87,6 +97,7 @@ func Build(g *derive.Graph, o Options) Outputs {
 	b := &build{Options: o, in: readInputs(g)}
 	var m model.Collections
 	b.deriveGateways(g)
+	b.deriveSets(g)
 	b.derivePorts(g, &m)
 	b.deriveBackends(g)
 	b.deriveHTTP(g, &m)
@@ -102,36 +113,65 @@ func (b *build) deriveGateways(g *derive.Graph) {
 	b.classOf = derive.Map(g, "class", b.in.classes, b.readClass)
 	b.wishes = derive.Map(g, "gateway", b.in.gateways, b.readGateway)
 	b.managed = derive.Map(g, "managed", b.wishes, func(_ *derive.Ctx, _ string, w gateway) (bool, bool) { return w.Managed, true })
-	b.sections = derive.Expand(g, "section", b.wishes, sectionItems)
+	b.setWishes = derive.Map(g, "listener set", b.in.sets, readSet)
 
-	texts := derive.Group(g, "selectors by text", derive.Expand(g, "selector", b.wishes, selectors),
-		itself)
+	texts := derive.Group(g, "selectors by text", derive.Union(g, "any selector",
+		derive.Part[string]{Prefix: kindGateway + " ", Of: derive.Expand(g, "selector", b.wishes, selectors)},
+		derive.Part[string]{Prefix: kindListenerSet + " ", Of: derive.Expand(g, "set selector", b.setWishes, setSelectors)}), itself)
 	b.selectors = derive.Reduce(g, "distinct selector", texts, always)
 	b.selected = derive.Expand(g, "selection", b.in.namespaces, b.selections)
 	b.permissions = derive.Group(g, "permissions", derive.Expand(g, "permission", b.in.grants, grantItems), itself)
 }
 
-func sectionItems(_ *derive.Ctx, _ string, w gateway) []derive.Item[section] {
-	items := make([]derive.Item[section], len(w.Listeners))
-	for i, l := range w.Listeners {
-		items[i] = derive.Item[section]{Key: l.Name, Value: l.section}
+// sectionItems are the listeners that routes find by the name of the Gateway.
+func sectionItems(_ *derive.Ctx, _ string, g gateway) []derive.Item[section] {
+	var items []derive.Item[section]
+	for _, l := range g.Listeners {
+		if l.Set == "" {
+			items = append(items, derive.Item[section]{Key: l.Name, Value: l.section})
+		}
 	}
 	return items
 }
 
-// derivePorts settles which ports and certificates each Gateway serves with.
-func (b *build) derivePorts(g *derive.Graph, m *model.Collections) {
-	b.claimsByPort = derive.Group(g, "claims by port", derive.Expand(g, "claim", b.wishes, portClaims), claimPort)
-	b.losses = derive.Expand(g, "loss", derive.Reduce(g, "contest", b.claimsByPort, b.contest), lossItems)
+// setSectionItems are those that they find by the name of a ListenerSet.
+func setSectionItems(_ *derive.Ctx, _ string, g gateway) []derive.Item[section] {
+	var items []derive.Item[section]
+	for _, l := range g.Listeners {
+		if l.Set != "" {
+			items = append(items, derive.Item[section]{Key: derive.JoinKey(l.Set, l.Name), Value: l.section})
+		}
+	}
+	return items
+}
+
+// deriveSets attaches ListenerSets to Gateways. Which of their listeners count
+// depends on certificates, as one without any keeps nothing from others.
+func (b *build) deriveSets(g *derive.Graph) {
+	b.hostings = derive.Map(g, "hosting", b.wishes, readHosting)
+	b.admissions = derive.Map(g, "admission", b.setWishes, b.admitSet)
+	b.setsByGateway = derive.Group(g, "sets by gateway", b.admissions, setGateway)
 
 	b.usesBySecret = derive.Group(g, "uses by secret", derive.Union(g, "certificate uses",
 		derive.Part[certificateUse]{Prefix: kindGateway + " ", Of: derive.Expand(g, "certificate use", b.wishes, b.certificateUses)},
-		derive.Part[certificateUse]{Prefix: kindXBackend + " ", Of: derive.Expand(g, "external certificate use", b.in.externals, b.externalCertificateUses)}),
-		useSecret)
+		derive.Part[certificateUse]{Prefix: kindListenerSet + " ", Of: derive.Expand(g, "set certificate use", b.setWishes, b.setCertificateUses)},
+		derive.Part[certificateUse]{Prefix: kindXBackend + " ", Of: derive.Expand(g, "external certificate use", b.in.externals, b.externalCertificateUses)}), useSecret)
 	b.pairsBySecret = derive.Reduce(g, "pair", b.usesBySecret, b.checkSecret)
 	b.pairStates = derive.Map(g, "pair state", b.pairsBySecret, stateOfPair)
 
-	b.served = derive.Map(g, "served", b.wishes, b.serve)
+	b.merged = derive.Map(g, "merged gateway", b.wishes, b.merge)
+	b.sections = derive.Expand(g, "section", b.merged, sectionItems)
+	b.setSections = derive.Expand(g, "set section", b.merged, setSectionItems)
+	b.owners = derive.Expand(g, "owner", b.merged, ownerItems)
+}
+
+// derivePorts settles which ports and certificates each Gateway serves with.
+func (b *build) derivePorts(g *derive.Graph, m *model.Collections) {
+	b.claimsByPort = derive.Group(g, "claims by port", derive.Expand(g, "claim", b.merged, portClaims), claimPort)
+	b.losses = derive.Expand(g, "loss", derive.Reduce(g, "contest", b.claimsByPort, b.contest), lossItems)
+
+	b.served = derive.Map(g, "served", b.merged, b.serve)
+	b.setParts = derive.Expand(g, "set part", b.served, setPartItems)
 	b.residentsByClass = derive.Group(g, "residents by class", b.served, servedClass)
 	b.residentsByConfig = derive.Group(g, "residents by config", b.served, servedConfigs)
 	b.servedByUse = derive.Group(g, "served by use", b.served, servedUses)

@@ -15,31 +15,28 @@ type certificateRef struct {
 }
 
 // terminate reads what an HTTPS or TLS listener needs to terminate TLS.
-func (l *listener) terminate(spec gateway_v1.Listener, object *gateway_v1.Gateway) {
+func (l *listener) terminate(tls *gateway_v1.ListenerTLSConfig) {
 	mode := gateway_v1.TLSModeTerminate
-	if spec.TLS != nil {
-		mode = orElse(spec.TLS.Mode, mode)
+	if tls != nil {
+		mode = orElse(tls.Mode, mode)
 	}
 	if l.Passthrough = l.Protocol == model.TLS && mode == gateway_v1.TLSModePassthrough; l.Passthrough {
 		return
 	}
-	if tls := object.Spec.TLS; tls != nil && tls.Frontend != nil && l.Protocol == model.HTTPS {
-		l.verifyClients(*tls.Frontend, object.Namespace)
-	}
 	if mode != gateway_v1.TLSModeTerminate {
 		l.Refused = first(l.Refused, problemf(verdict.UnsupportedValue, l.Field+".tls.mode", "%q: %s terminates TLS", mode, l.Protocol))
 	}
-	if spec.TLS == nil {
+	if tls == nil {
 		return
 	}
-	for i, ref := range spec.TLS.CertificateRefs {
+	for i, ref := range tls.CertificateRefs {
 		l.Certificates = append(l.Certificates, certificateRef{
-			Field: indexed(l.Field+".tls.certificateRefs", i), To: secretTarget(ref, object.Namespace),
+			Field: indexed(l.Field+".tls.certificateRefs", i), To: secretTarget(ref, l.referrer().Namespace),
 		})
 	}
 }
 
-// certificateUse is a Gateway's permitted wish to serve with a Secret.
+// certificateUse is the permitted wish of a Gateway or a ListenerSet to serve with a Secret.
 type certificateUse struct {
 	Secret string
 }
@@ -50,19 +47,35 @@ func (b *build) certificateUses(c *derive.Ctx, _ string, g gateway) []derive.Ite
 	if !g.claims() {
 		return nil
 	}
-	namespace := namespaceOf(g.ID)
 	var refs []certificateRef
 	if g.ClientCertificate != nil {
 		refs = append(refs, *g.ClientCertificate)
 	}
-	for _, l := range g.Listeners {
-		if l.Accepted {
+	return b.permittedUses(c, g.referrer(), append(refs, certificateRefs(g.Listeners)...))
+}
+
+// setCertificateUses are likewise those of a ListenerSet that attaches to its Gateway.
+func (b *build) setCertificateUses(c *derive.Ctx, key string, set listenerSet) []derive.Item[certificateUse] {
+	if at, _ := derive.Get(c, b.admissions, key); at.Problem != nil {
+		return nil
+	}
+	return b.permittedUses(c, set.section.referrer(), certificateRefs(set.Listeners))
+}
+
+func certificateRefs(all []listener) []certificateRef {
+	var refs []certificateRef
+	for _, l := range all {
+		if l.Refused == nil {
 			refs = append(refs, l.Certificates...)
 		}
 	}
+	return refs
+}
+
+func (b *build) permittedUses(c *derive.Ctx, from referrer, refs []certificateRef) []derive.Item[certificateUse] {
 	var secrets []string
 	for _, ref := range refs {
-		if _, granted := b.permits(c, kindGateway, namespace, ref.To); granted && ref.To.is("", kindSecret) {
+		if _, granted := b.permits(c, from.Kind, from.Namespace, ref.To); granted && ref.To.is("", kindSecret) {
 			secrets = append(secrets, ref.To.name())
 		}
 	}
@@ -83,6 +96,14 @@ type chosen struct {
 	Permissions []string // that the good ones need
 }
 
+// none is why there is no usable certificate, or nil.
+func (c chosen) none() *problem {
+	if len(c.Good) > 0 {
+		return nil
+	}
+	return c.Problem
+}
+
 // choose judges each certificate of a listener on its own.
 func (b *build) choose(c *derive.Ctx, l listener) chosen {
 	var out chosen
@@ -90,7 +111,7 @@ func (b *build) choose(c *derive.Ctx, l listener) chosen {
 		out.Problem = problemf(verdict.InvalidCertificateRef, l.Field+".tls.certificateRefs", "listener %s has no certificate", l.Name)
 	}
 	for _, ref := range l.Certificates {
-		by, expires, why := b.judge(c, l.Gateway, ref)
+		by, expires, why := b.judge(c, l.referrer(), ref)
 		if why != nil {
 			out.Problem = first(out.Problem, why)
 			continue
@@ -107,13 +128,8 @@ func (b *build) choose(c *derive.Ctx, l listener) chosen {
 	return out
 }
 
-// judge decides over one certificate of a Gateway.
-func (b *build) judge(c *derive.Ctx, g model.GatewayID, ref certificateRef) (by string, expires int64, why *problem) {
-	return b.judgeFor(c, referrer{Kind: kindGateway, Namespace: namespaceOf(g)}, ref)
-}
-
-// judgeFor decides over one certificate: the permission it needs and its end, or why not.
-func (b *build) judgeFor(c *derive.Ctx, from referrer, ref certificateRef) (by string, expires int64, why *problem) {
+// judge decides over one certificate: the permission it needs and its end, or why not.
+func (b *build) judge(c *derive.Ctx, from referrer, ref certificateRef) (by string, expires int64, why *problem) {
 	if !ref.To.is("", kindSecret) {
 		return "", 0, problemf(verdict.InvalidCertificateRef, ref.Field, "%s of group %q is no Secret", ref.To.Kind, ref.To.Group)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // clientFeatures are the features of Gateway API that this file compiles.
@@ -25,8 +26,13 @@ type clientWish struct {
 	Optional bool
 }
 
-// verifyClients reads what the Gateway wants of the clients of a port.
-func (l *listener) verifyClients(tls gateway_v1.FrontendTLSConfig, namespace string) {
+// verifyClients reads what the Gateway wants of the clients of an HTTPS listener's
+// port, whether the listener is its own or a ListenerSet's.
+func (l *listener) verifyClients(tls *gateway_v1.FrontendTLSConfig) {
+	if tls == nil || l.Protocol != model.HTTPS {
+		return
+	}
+	namespace := namespaceOf(l.Gateway)
 	field, validation := "spec.tls.frontend.default.validation", tls.Default.Validation
 	for i, perPort := range tls.PerPort {
 		if perPort.Port == gateway_v1.PortNumber(l.Port) {
@@ -90,7 +96,19 @@ func (b *build) verify(c *derive.Ctx, l listener) clients {
 		out.None = problemf(verdict.NoValidCACertificate, why.Field, "no client could be verified: %s", why.Message).about(why.Related...)
 		out.Check = nil
 	}
+	if l.Set != "" {
+		out.Problem, out.None = out.Problem.at(l.Gateway), out.None.at(l.Gateway)
+	}
 	return out
+}
+
+// at is a problem with a field of the Gateway, told of another object.
+func (p *problem) at(g model.GatewayID) *problem {
+	if p == nil {
+		return nil
+	}
+	return problemf(p.Reason, "", "%s of Gateway %s: %s", p.Field, g, p.Message).
+		about(store.Key{Collection: kindGateway, Name: string(g)}).about(p.Related...)
 }
 
 // authorityProblem is a problem in the words that Gateway API has for listeners.
@@ -118,7 +136,7 @@ func (b *build) present(c *derive.Ctx, s *served) {
 	if s.gateway.ClientCertificate == nil {
 		return
 	}
-	by, _, why := b.judge(c, s.ID, *s.gateway.ClientCertificate)
+	by, _, why := b.judge(c, s.referrer(), *s.gateway.ClientCertificate)
 	if why != nil {
 		s.Unpresented = clientProblem(why)
 		return

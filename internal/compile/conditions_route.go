@@ -11,6 +11,9 @@ import (
 )
 
 func parentKey(p parent) store.Key {
+	if p.Set != "" {
+		return setRef(p.Set)
+	}
 	return store.Key{Collection: kindGateway, Name: string(p.Gateway)}
 }
 

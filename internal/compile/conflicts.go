@@ -9,13 +9,13 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
-// conflict refuses the listeners of one Gateway that are not distinct: all of
+// conflict refuses the listeners of one object that are not distinct: all of
 // them, as the specification lets none win. Listeners of protocols that are not
-// served take part in no conflict.
-func conflict(all []listener) {
+// served take part in no conflict. Between objects there is precedence; see merge.
+func conflict(all []*listener) {
 	ports := map[portKey][]*listener{}
-	for i := range all {
-		if l := &all[i]; l.Protocol != "" {
+	for _, l := range all {
+		if l.Protocol != "" {
 			ports[l.portKey()] = append(ports[l.portKey()], l)
 		}
 	}
@@ -66,16 +66,42 @@ func refuse(conflicting []*listener, reason verdict.Reason, what string) {
 	}
 }
 
+// overlaps tells that the listener may overlap with others: one of a ListenerSet
+// only where it serves.
+func (l listener) overlaps() bool {
+	return l.Protocol == model.HTTPS && (l.Set == "" || l.Accepted)
+}
+
 // overlap notes HTTPS listeners of one port whose host names cover each other.
 // They all serve; a client that reuses a connection for the wrong one gets 421.
 func overlap(all []listener) {
-	for i := range all {
-		for j := range all {
-			a, b := &all[i], all[j].section
-			if i != j && a.Protocol == model.HTTPS && b.Protocol == model.HTTPS && a.Port == b.Port &&
-				(covers(a.Hostname, b.Hostname) || covers(b.Hostname, a.Hostname)) {
-				a.Overlaps = append(a.Overlaps, b.Name)
+	named := map[string][]int{}
+	for i, l := range all {
+		if l.overlaps() {
+			key := ownerItem(l.portKey(), model.HTTPS, l.Hostname)
+			named[key] = append(named[key], i)
+		}
+	}
+	pairs := map[int][]int{}
+	for i, l := range all {
+		if !l.overlaps() {
+			continue
+		}
+		for wider := range covering(l.Hostname) {
+			for _, j := range named[ownerItem(l.portKey(), model.HTTPS, wider)] {
+				if i == j {
+					continue
+				}
+				pairs[i] = append(pairs[i], j)
+				if wider != l.Hostname {
+					pairs[j] = append(pairs[j], i)
+				}
 			}
+		}
+	}
+	for i, others := range pairs {
+		for _, j := range distinct(others) {
+			all[i].Overlaps = append(all[i].Overlaps, all[j].section)
 		}
 	}
 }

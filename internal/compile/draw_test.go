@@ -41,7 +41,7 @@ func (panicker) Helper() {}
 func (panicker) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
-	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "http", "http", "http", "http", "grpc", "tcp", "tls", "udp",
+	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "set", "set", "set", "http", "http", "http", "http", "grpc", "tcp", "tls", "udp",
 		"service", "service", "import", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "telemetry", "namespace", "other") {
 	case "class":
 		return drawClass(t)
@@ -49,6 +49,8 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 		return fmt.Sprintf("kind: GatewayConfig\nmetadata: {name: tuned, namespace: a}\nspec: {logLevel: %s}", pick(t, "level", "debug", "info", "loud"))
 	case "gateway":
 		return drawGateway(t, ns)
+	case "set":
+		return drawListenerSet(t, ns)
 	case "http":
 		return drawHTTPRoute(t, ns)
 	case "grpc":
@@ -116,11 +118,20 @@ kind: Gateway
 metadata: {name: g, namespace: a}
 spec:
   gatewayClassName: ours
+  allowedListeners: {namespaces: {from: All}}
   listeners:
   - {name: l0, protocol: HTTP, port: 80, allowedRoutes: {namespaces: {from: All}}}
   - {name: l1, protocol: HTTPS, port: 443, hostname: "*.example", allowedRoutes: {namespaces: {from: Selector, selector: {matchLabels: {team: red}}}}, tls: {certificateRefs: [{name: s1, namespace: b}]}}
   - {name: l2, protocol: TCP, port: 9000, allowedRoutes: {namespaces: {from: All}}}
   - {name: l3, protocol: UDP, port: 9000, allowedRoutes: {namespaces: {from: All}}}
+`, `
+kind: ListenerSet
+metadata: {name: m1, namespace: b}
+spec:
+  parentRef: {name: g, namespace: a}
+  listeners:
+  - {name: l0, protocol: HTTP, port: 80, hostname: other.test}
+  - {name: l1, protocol: HTTPS, port: 443, hostname: a.example, tls: {certificateRefs: [{name: s1}]}}
 `, `
 kind: HTTPRoute
 metadata: {name: r1, namespace: b}
@@ -175,8 +186,20 @@ func drawGateway(t *rapid.T, ns string) string {
 	fmt.Fprintf(&b, "kind: Gateway\nmetadata: {name: g, namespace: %s%s}\nspec:\n  gatewayClassName: %s\n", ns, drawAge(t), pick(t, "class", drawnClasses...))
 	b.WriteString(pick(t, "addresses", "", "", "  addresses: [{value: 10.0.0.1}]\n", "  addresses: [{value: 0.0.0.0}, {value: 10.0.0.1}]\n", "  addresses: [{type: Hostname, value: x.example}]\n"))
 	b.WriteString(pick(t, "infrastructure", "", "", "  infrastructure: {parametersRef: {group: gatehouse.dev, kind: GatewayConfig, name: tuned}}\n"))
+	b.WriteString(pick(t, "allowed sets", "", "  allowedListeners: {namespaces: {from: All}}\n", "  allowedListeners: {namespaces: {from: All}}\n", "  allowedListeners: {namespaces: {from: Same}}\n",
+		"  allowedListeners: {namespaces: {from: None}}\n", "  allowedListeners: {namespaces: {from: Selector, selector: {matchLabels: {team: red}}}}\n", "  allowedListeners: {namespaces: {from: Selector}}\n"))
 	b.WriteString("  listeners:\n")
 	for i := range rapid.IntRange(1, 4).Draw(t, "listeners") {
+		b.WriteString(drawListener(t, i))
+	}
+	return b.String()
+}
+
+func drawListenerSet(t *rapid.T, ns string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "kind: ListenerSet\nmetadata: {name: m%s, namespace: %s%s}\nspec:\n  parentRef: {name: g%s}\n  listeners:\n", pick(t, "name", "1", "2"), ns, drawAge(t),
+		pick(t, "gateway namespace", "", ", namespace: a", ", namespace: b", ", namespace: a", ", kind: Thing"))
+	for i := range rapid.IntRange(1, 3).Draw(t, "listeners") {
 		b.WriteString(drawListener(t, i))
 	}
 	return b.String()
@@ -210,7 +233,7 @@ func drawListener(t *rapid.T, i int) string {
 func drawParents(t *rapid.T) string {
 	var refs []string
 	for range rapid.IntRange(1, 2).Draw(t, "parents") {
-		refs = append(refs, "{name: g"+pick(t, "parent namespace", "", "", ", namespace: a", ", namespace: b")+
+		refs = append(refs, "{"+pick(t, "parent", "name: g", "name: g", "kind: ListenerSet, name: m1", "kind: ListenerSet, name: m2")+pick(t, "parent namespace", "", "", ", namespace: a", ", namespace: b")+
 			pick(t, "section", "", "", "", ", sectionName: l0", ", sectionName: l1", ", port: 80", ", port: 443")+"}")
 	}
 	return strings.Join(refs, ", ")
@@ -295,21 +318,19 @@ func drawImport(t *rapid.T, ns string) string {
 
 func drawGrant(t *rapid.T, ns string) string {
 	return fmt.Sprintf("kind: ReferenceGrant\nmetadata: {name: n%s, namespace: %s}\nspec: {from: [{group: gateway.networking.k8s.io, kind: %s, namespace: %s}], to: [{%s%s}]}",
-		pick(t, "name", "1", "2"), ns, pick(t, "from", "HTTPRoute", "HTTPRoute", "TCPRoute", "UDPRoute", "Gateway"), pick(t, "from namespace", drawnNamespaces...),
+		pick(t, "name", "1", "2"), ns, pick(t, "from", "HTTPRoute", "HTTPRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet"), pick(t, "from namespace", drawnNamespaces...),
 		pick(t, "to", "group: '', kind: Service", "group: '', kind: Service", "group: '', kind: Secret", "group: multicluster.x-k8s.io, kind: ServiceImport", "group: gateway.networking.x-k8s.io, kind: XBackend"),
 		pick(t, "to name", "", "", ", name: s1", ", name: x"))
 }
 
 func drawOther(t *rapid.T, ns string) string {
-	switch pick(t, "other", "ConfigMap", "GRPCRoute", "XMesh", "ListenerSet", "TLSRoute") {
+	switch pick(t, "other", "ConfigMap", "GRPCRoute", "XMesh", "TLSRoute") {
 	case "ConfigMap":
 		return fmt.Sprintf("kind: ConfigMap\nmetadata: {name: m, namespace: %s}", ns)
 	case "GRPCRoute":
 		return fmt.Sprintf("kind: GRPCRoute\nmetadata: {name: q, namespace: %s}\nspec: {parentRefs: [{name: g}]}", ns)
 	case "XMesh":
 		return "kind: XMesh\nmetadata: {name: m}"
-	case "ListenerSet":
-		return fmt.Sprintf("kind: ListenerSet\nmetadata: {name: l, namespace: %s}", ns)
 	default:
 		return fmt.Sprintf("kind: TLSRoute\nmetadata: {name: q, namespace: %s}", ns)
 	}

@@ -92,7 +92,7 @@ func (b *build) secureExternal(c *derive.Ctx, object *gateway_xv1alpha1.XBackend
 		out.Problem = first(out.Problem, problemf(verdict.UnsupportedValue, "spec.tls.clientCertificateRef", "must be set with mode %s", spec.Mode))
 		return
 	}
-	by, _, why := b.judgeFor(c, referrer{Kind: kindXBackend, Namespace: object.Namespace}, *ref)
+	by, _, why := b.judge(c, referrer{Kind: kindXBackend, Namespace: object.Namespace}, *ref)
 	if why != nil {
 		out.Problem = first(out.Problem, clientProblem(why))
 		return

@@ -9,7 +9,7 @@ import (
 // supported are the features of Gateway API that compile and translate serve.
 // Each is declared beside the code that compiles it, and has a scenario.
 var supported = slices.Concat(
-	gatewayFeatures, attachFeatures, tableFeatures, grantFeatures,
+	gatewayFeatures, setFeatures, attachFeatures, tableFeatures, grantFeatures,
 	matchFeatures, ruleFeatures, filterFeatures, redirectFeatures, mirrorFeatures, corsFeatures, limitFeatures, backendFeatures,
 	grpcFeatures, streamFeatures, policyFeatures, clientFeatures,
 )

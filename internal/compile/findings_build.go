@@ -18,6 +18,7 @@ func (b *build) deriveFindings(g *derive.Graph) Findings {
 		kindGatewayClass:       derive.Map(g, findingNode(kindGatewayClass), b.in.classes, b.classFinding),
 		kindGatewayConfig:      derive.Map(g, findingNode(kindGatewayConfig), b.in.configs, b.configFinding),
 		kindHTTPRoute:          derive.Map(g, findingNode(kindHTTPRoute), b.in.httpRoutes, b.httpFinding),
+		kindListenerSet:        derive.Map(g, findingNode(kindListenerSet), b.in.sets, b.setFinding),
 		kindNamespace:          derive.Map(g, findingNode(kindNamespace), b.in.namespaces, b.namespaceFinding),
 		kindReferenceGrant:     derive.Map(g, findingNode(kindReferenceGrant), b.in.grants, b.grantFinding),
 		kindSecret:             derive.Map(g, findingNode(kindSecret), b.in.secrets, b.secretFinding),

@@ -16,10 +16,10 @@ func (b *build) namespaceFinding(c *derive.Ctx, key string, _ *core_v1.Namespace
 	self := store.Key{Collection: kindNamespace, Name: key}
 	for _, selection := range derive.Prefix(c, b.selected, key+"|") {
 		if b.usedBySomething(c, selection.Key) {
-			return serve(self, ok(verdict.Referenced, "routes that serve attach by its labels")), true
+			return serve(self, ok(verdict.Referenced, "routes or ListenerSets that serve attach by its labels")), true
 		}
 	}
-	return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves attaches by its labels")), true
+	return exclude(self, problemf(verdict.NotReferenced, "", "no route and no ListenerSet that serves attaches by its labels")), true
 }
 
 // configMapFinding decides over a ConfigMap: it matters by the authorities in it.

@@ -127,7 +127,7 @@ func (v routeVerdict) parentSteps(p parent) []verdict.Step {
 			continue
 		}
 		if !v.attached(j) {
-			steps = append(steps, problemf(verdict.ParentNotServing, indexed("spec.parentRefs", p.Index), "listener %s of Gateway %s does not serve: see its conditions", j.Name, p.Gateway).
+			steps = append(steps, problemf(verdict.ParentNotServing, indexed("spec.parentRefs", p.Index), "%s does not serve: see its conditions", j.title()).
 				about(parentKey(p)).step(verdict.WasExcluded))
 			continue
 		}
@@ -153,6 +153,9 @@ func (j joint) empty() bool { return j.named() && len(j.Meetings) == 0 }
 // words say where a route attaches.
 func (j joint) words() string {
 	at := fmt.Sprintf("gateway %s listener %s", j.Gateway, j.Name)
+	if j.Set != "" {
+		at = fmt.Sprintf("gateway %s ListenerSet %s listener %s", j.Gateway, j.Set, j.Name)
+	}
 	if !j.named() {
 		return at
 	}

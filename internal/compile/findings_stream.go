@@ -36,7 +36,7 @@ func (b *build) streamFinding(c *derive.Ctx, ident string, spec gateway_v1.Commo
 		b.winOrLose(c, ident, &v.attachment.Parents[i], serving)
 	}
 	v.serves = len(serving) > 0
-	v.attached = func(j joint) bool { return serving[sectionKey(j.Gateway, j.Name)] }
+	v.attached = func(j joint) bool { return serving[j.key()] }
 	if r.Extra != nil {
 		v.rules = append(v.rules, rule{Label: "spec.rules[1]", Invalid: r.Extra})
 	}
@@ -71,11 +71,11 @@ func (b *build) winOrLose(c *derive.Ctx, ident string, p *parent, serving map[st
 		}
 		var mine []meeting
 		for _, m := range meetings {
-			at := streamPlace{Gateway: j.Gateway, Section: sectionKey(j.Gateway, j.Name), Meeting: m}
+			at := streamPlace{Gateway: j.Gateway, Section: j.key(), Meeting: m}
 			s, _ := derive.Get(c, b.streams, at.key())
 			if s.Route != ident {
 				p.Notes = append(p.Notes, problemf(verdict.Conflicted, indexed("spec.parentRefs", p.Index),
-					"%s serves %s, which goes before it by host name, age or name", at.where(j.Name), s.Route).about(routeRef(s.Route)))
+					"%s serves %s, which goes before it by host name, age or name", at.where(j.section), s.Route).about(routeRef(s.Route)))
 				continue
 			}
 			mine = append(mine, m)

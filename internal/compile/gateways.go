@@ -36,14 +36,27 @@ type gateway struct {
 	Settings model.Settings
 	// Addresses to bind; the zero Addr is the process default.
 	Addresses []netip.Addr
-	Listeners []listener // in order of the spec
-	Warnings  []*problem
+	// Listeners are its own in order of the spec, and once merged then those of the
+	// ListenerSets that attach to it, in order of precedence.
+	Listeners []listener
+	// Allowed is where ListenerSets may attach from.
+	Allowed scope
+	// Sets are the ListenerSets that attach to it, in order of precedence.
+	Sets []admitted
+	// Frontend is how certificates of clients are verified; nil is not at all.
+	Frontend *gateway_v1.FrontendTLSConfig
+	Warnings []*problem
 	// ClientCertificate is what the Gateway shows to backends; nil is none.
 	ClientCertificate *certificateRef
 }
 
 // claims tells whether the Gateway wants ports bound.
 func (g gateway) claims() bool { return g.Managed && g.Problem == nil }
+
+// referrer is who the Gateway is to what it refers to.
+func (g gateway) referrer() referrer {
+	return referrer{Kind: kindGateway, Namespace: namespaceOf(g.ID)}
+}
 
 // readGateway derives what a Gateway wants.
 func (b *build) readGateway(c *derive.Ctx, key string, object *gateway_v1.Gateway) (gateway, bool) {
@@ -67,9 +80,14 @@ func (b *build) readGateway(c *derive.Ctx, key string, object *gateway_v1.Gatewa
 	}
 	b.settings(c, &g, class, object)
 	g.bind(object.Spec.Addresses)
-	g.Listeners = listeners(g.ID, object)
+	g.Listeners = readListeners(section{Gateway: g.ID}, object.Spec.Listeners)
+	distinguish(g.Listeners)
+	if object.Spec.TLS != nil {
+		g.Frontend = object.Spec.TLS.Frontend
+	}
 	g.ClientCertificate = backendCertificate(object)
 	g.Warnings = unserved(object.Spec)
+	g.allow(object.Spec.AllowedListeners)
 	return g, true
 }
 

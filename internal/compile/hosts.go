@@ -92,7 +92,7 @@ func arrange(all []place, candidates []candidate) host {
 	section := all[0].Section
 	out := host{Virtual: model.VirtualHost{
 		Table: all[0].table(), Gateway: section.Gateway, Domain: all[0].Meeting.Domain,
-		Origins: []model.Ref{{Collection: kindGateway, Name: string(section.Gateway)}},
+		Origins: section.origins(),
 	}}
 	shares := map[string]*share{}
 	for _, p := range all {

@@ -18,6 +18,7 @@ type inputs struct {
 	classes    derive.Collection[*gateway_v1.GatewayClass]
 	configs    derive.Collection[*gatehouse_v1alpha1.GatewayConfig]
 	gateways   derive.Collection[*gateway_v1.Gateway]
+	sets       derive.Collection[*gateway_v1.ListenerSet]
 	httpRoutes derive.Collection[*gateway_v1.HTTPRoute]
 	grpcRoutes derive.Collection[*gateway_v1.GRPCRoute]
 	tcpRoutes  derive.Collection[*gateway_v1.TCPRoute]
@@ -42,6 +43,7 @@ func readInputs(g *derive.Graph) inputs {
 		classes:    derive.Input[*gateway_v1.GatewayClass](g, kindGatewayClass),
 		configs:    derive.Input[*gatehouse_v1alpha1.GatewayConfig](g, kindGatewayConfig),
 		gateways:   derive.Input[*gateway_v1.Gateway](g, kindGateway),
+		sets:       derive.Input[*gateway_v1.ListenerSet](g, kindListenerSet),
 		grpcRoutes: derive.Input[*gateway_v1.GRPCRoute](g, kindGRPCRoute),
 		httpRoutes: derive.Input[*gateway_v1.HTTPRoute](g, kindHTTPRoute),
 		tcpRoutes:  derive.Input[*gateway_v1.TCPRoute](g, kindTCPRoute),

@@ -7,14 +7,20 @@ import (
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // section is a listener of a Gateway as routes see it: what decides whether a
 // route attaches. Certificates and ports held by others are no part of it, so
 // they re-run no route.
 type section struct {
-	Gateway  model.GatewayID
+	Gateway model.GatewayID
+	// Set is the ListenerSet that has the listener, "namespace/name"; empty where
+	// it is the Gateway itself.
+	Set      string
 	Name     string
 	Port     uint16
 	Protocol model.Protocol // empty when it is not served
@@ -23,8 +29,8 @@ type section struct {
 	Passthrough bool
 	Kinds       []string // of routes that may attach, in order
 	Scope       scope
-	// Accepted tells that the listener is valid in itself and conflicts with no
-	// other of its Gateway.
+	// Accepted tells that the listener is valid in itself and that none of its Gateway
+	// goes before it; one of a ListenerSet also has what it needs to serve.
 	Accepted bool
 }
 
@@ -43,7 +49,46 @@ func family(p model.Protocol) model.Protocol {
 }
 
 // table is the route table of the section.
-func (s section) table() model.TableID { return tableID(s.Gateway, s.Port, s.Protocol, s.Name) }
+func (s section) table() model.TableID { return tableID(s.Gateway, s.Port, s.Protocol, s.id()) }
+
+// id tells the section from all others of its Gateway: its name, or
+// "namespace/name/listener" of a ListenerSet's, as names repeat between sets.
+func (s section) id() string {
+	if s.Set == "" {
+		return s.Name
+	}
+	return s.Set + "/" + s.Name
+}
+
+// key is "gateway|listener".
+func (s section) key() string { return derive.JoinKey(string(s.Gateway), s.id()) }
+
+// holder is the object that has the listener.
+func (s section) holder() store.Key {
+	if s.Set == "" {
+		return store.Key{Collection: kindGateway, Name: string(s.Gateway)}
+	}
+	return setRef(s.Set)
+}
+
+// referrer is who refers to the listener's certificates.
+func (s section) referrer() referrer {
+	holder := s.holder()
+	namespace, _ := snapshot.SplitName(holder.Name)
+	return referrer{Kind: holder.Collection, Namespace: namespace}
+}
+
+// origins are the objects that what serves the section rests on.
+func (s section) origins() []model.Ref {
+	out := []model.Ref{{Collection: kindGateway, Name: string(s.Gateway)}}
+	if s.Set != "" {
+		out = append(out, setRef(s.Set))
+	}
+	return out
+}
+
+// title names the listener and whose it is.
+func (s section) title() string { return "listener " + s.Name + " of " + s.holder().String() }
 
 // listener is a section together with what its Gateway needs to serve it.
 type listener struct {
@@ -58,9 +103,12 @@ type listener struct {
 	Conflict bool
 	// Kinds that cannot attach to the protocol.
 	InvalidKinds *problem
-	// Overlaps are the names of HTTPS listeners of the port whose host names
-	// cover this one's or are covered by it.
-	Overlaps []string
+	// Dark is why a listener of a ListenerSet that is valid has nothing to serve
+	// with. It then holds neither its port nor its host name.
+	Dark *problem
+	// Overlaps are the HTTPS listeners of the port whose host names cover this
+	// one's or are covered by it.
+	Overlaps []section
 	Warnings []*problem
 }
 
@@ -76,30 +124,39 @@ var kindsOf = map[model.Protocol][]string{
 	model.UDP:   {kindUDPRoute},
 }
 
-// listeners reads the listeners of a Gateway and settles their conflicts.
-func listeners(id model.GatewayID, object *gateway_v1.Gateway) []listener {
-	out := make([]listener, len(object.Spec.Listeners))
-	for i, spec := range object.Spec.Listeners {
-		field := indexed("spec.listeners", i)
-		l := listener{
-			Gateway: id, Name: string(spec.Name), Field: field, Port: uint16(spec.Port),
-			Hostname: strings.ToLower(string(orElse(spec.Hostname, ""))),
-		}
+// readListeners reads the listeners of a Gateway or a ListenerSet.
+func readListeners(of section, specs []gateway_v1.Listener) []listener {
+	out := make([]listener, len(specs))
+	for i, spec := range specs {
+		l := listener{section: of, Field: indexed("spec.listeners", i)}
+		l.Name, l.Port = string(spec.Name), uint16(spec.Port)
+		l.Hostname = strings.ToLower(string(orElse(spec.Hostname, "")))
 		if l.Hostname != "" {
-			l.Refused = hostname(field+".hostname", l.Hostname, true)
+			l.Refused = hostname(l.Field+".hostname", l.Hostname, true)
 		}
 		l.speak(spec.Protocol)
-		l.admit(spec.AllowedRoutes, object.Namespace)
+		l.admit(spec.AllowedRoutes)
 		if family(l.Protocol) == model.TLS {
-			l.terminate(spec, object)
+			l.terminate(spec.TLS)
 		}
 		l.limit(spec)
 		out[i] = l
 	}
-	conflict(out)
-	overlap(out)
-	for i := range out {
-		out[i].Accepted = out[i].Refused == nil
+	return out
+}
+
+// distinguish settles the conflicts among the listeners of one object.
+func distinguish(all []listener) {
+	conflict(pointers(all))
+	for i := range all {
+		all[i].Accepted = all[i].Refused == nil
+	}
+}
+
+func pointers(all []listener) []*listener {
+	out := make([]*listener, len(all))
+	for i := range all {
+		out[i] = &all[i]
 	}
 	return out
 }
@@ -117,8 +174,8 @@ func (l *listener) speak(protocol gateway_v1.ProtocolType) {
 }
 
 // admit reads allowedRoutes: which kinds may attach, and from where.
-func (l *listener) admit(allowed *gateway_v1.AllowedRoutes, namespace string) {
-	fit := kindsOf[l.Protocol]
+func (l *listener) admit(allowed *gateway_v1.AllowedRoutes) {
+	fit, namespace := kindsOf[l.Protocol], l.referrer().Namespace
 	l.Kinds = slices.Clone(fit)
 	if allowed == nil {
 		l.Scope = scope{Namespace: namespace}

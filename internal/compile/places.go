@@ -7,8 +7,8 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
 
-// tableID names the route table of a listener: one for a plain HTTP port, one for
-// each HTTPS listener.
+// tableID names the route table of a listener, which is known by its id: one for a
+// plain HTTP port, one for each HTTPS listener.
 func tableID(g model.GatewayID, port uint16, protocol model.Protocol, listener string) model.TableID {
 	id := string(g) + "/" + strconv.Itoa(int(port))
 	if protocol == model.HTTPS {
@@ -75,7 +75,7 @@ func membershipsOf(a attachment) []derive.Item[membership] {
 	var keys []string
 	for _, p := range a.Parents {
 		for _, j := range p.Joints {
-			keys = append(keys, sectionKey(j.Gateway, j.Name))
+			keys = append(keys, j.key())
 		}
 	}
 	var items []derive.Item[membership]
@@ -83,8 +83,4 @@ func membershipsOf(a attachment) []derive.Item[membership] {
 		items = append(items, derive.Item[membership]{Key: key, Value: membership{key}})
 	}
 	return items
-}
-
-func sectionKey(g model.GatewayID, listener string) string {
-	return derive.JoinKey(string(g), listener)
 }

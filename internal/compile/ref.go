@@ -23,6 +23,7 @@ const (
 	kindGatewayClass       = "GatewayClass"
 	kindGatewayConfig      = "GatewayConfig"
 	kindHTTPRoute          = "HTTPRoute"
+	kindListenerSet        = "ListenerSet"
 	kindNamespace          = "Namespace"
 	kindReferenceGrant     = "ReferenceGrant"
 	kindSecret             = "Secret"

@@ -10,7 +10,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
 
-// scope is the namespaces that a listener takes routes from. Exactly one field is
+// scope is the namespaces that a listener takes routes from, or a Gateway ListenerSets. Exactly one field is
 // set; the zero scope takes none.
 type scope struct {
 	All       bool
@@ -18,7 +18,7 @@ type scope struct {
 	Selector  *string // canonical text
 }
 
-// readScope reads allowedRoutes.namespaces of a Gateway in a namespace.
+// readScope reads allowedRoutes.namespaces of a listener in a namespace.
 func readScope(field string, spec *gateway_v1.RouteNamespaces, namespace string) (scope, *problem) {
 	if spec == nil {
 		return scope{Namespace: namespace}, nil
@@ -42,15 +42,27 @@ func readScope(field string, spec *gateway_v1.RouteNamespaces, namespace string)
 	}
 }
 
-// selectors are the distinct selectors of a Gateway's listeners.
+// selectors are the distinct selectors of a Gateway and its own listeners.
 func selectors(_ *derive.Ctx, _ string, g gateway) []derive.Item[string] {
 	if !g.claims() {
 		return nil
 	}
+	return selectorItems(g.Listeners, g.Allowed)
+}
+
+// setSelectors are those of the listeners of a ListenerSet.
+func setSelectors(_ *derive.Ctx, _ string, set listenerSet) []derive.Item[string] {
+	return selectorItems(set.Listeners)
+}
+
+func selectorItems(all []listener, scopes ...scope) []derive.Item[string] {
+	for _, l := range all {
+		scopes = append(scopes, l.Scope)
+	}
 	var texts []string
-	for _, l := range g.Listeners {
-		if l.Scope.Selector != nil {
-			texts = append(texts, *l.Scope.Selector)
+	for _, s := range scopes {
+		if s.Selector != nil {
+			texts = append(texts, *s.Selector)
 		}
 	}
 	var items []derive.Item[string]
@@ -74,7 +86,7 @@ func (b *build) selections(c *derive.Ctx, name string, object *core_v1.Namespace
 	return items
 }
 
-// takes reports whether the scope takes routes from a namespace, and by which
+// takes reports whether the scope takes objects from a namespace, and by which
 // selection. A namespace without a Namespace object is selected by no selector.
 func (b *build) takes(c *derive.Ctx, s scope, namespace string) (yes bool, selection string) {
 	switch {

@@ -21,7 +21,7 @@ type served struct {
 	// Accepted tells that proxies should exist for it.
 	Accepted bool
 	Ports    []port // in order of number, UDP last
-	// Outcomes are those of the listeners, in order of the spec.
+	// Outcomes are those of the listeners, in their order.
 	Outcomes []outcome
 	// Presents is the certificate that backends are shown, and Unpresented why there
 	// is none although there should be.
@@ -62,20 +62,23 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 	}
 	held := map[portKey]*port{}
 	for i, l := range g.Listeners {
-		if !l.Accepted {
+		if l.Refused != nil {
 			continue
 		}
 		o := &s.Outcomes[i]
-		addresses := b.bound(c, g, l, o)
 		if l.terminates() {
 			o.Chosen, o.Clients = b.choose(c, l), b.verify(c, l)
-			o.Lost = first(o.Lost, o.Clients.None)
+			o.Lost = o.Clients.None
 		}
+		if l.Dark != nil {
+			continue
+		}
+		addresses := b.bound(c, g, l, o)
 		s.Accepted = s.Accepted || o.Lost == nil
 		o.Serves = o.Lost == nil && (!l.terminates() || len(o.Chosen.Good) > 0)
 		if o.Serves {
 			o.Address = addresses[0]
-			s.Permissions = slices.Concat(s.Permissions, o.Chosen.Permissions, o.Clients.Uses)
+			s.Permissions = slices.Concat(s.Permissions, o.Chosen.Permissions, o.Clients.Uses, g.selection(l.Set))
 			open(held, l, addresses, *o)
 		}
 	}
@@ -102,7 +105,7 @@ func (b *build) bound(c *derive.Ctx, g gateway, l listener, o *outcome) []netip.
 			whereBound(effective(address, b.BindAddress), l.Port), to.Holder, to.Because).about(model.Ref{Collection: kindGateway, Name: string(to.Holder)}))
 	}
 	if len(have) == 0 {
-		o.Lost, o.Missed = o.Missed[0], nil
+		o.Lost, o.Missed = first(o.Missed[0], o.Lost), nil
 	}
 	return have
 }
@@ -126,9 +129,9 @@ func open(held map[portKey]*port, l listener, addresses []netip.Addr, with outco
 	switch l.Protocol {
 	case model.HTTPS:
 		p.Protocol = model.HTTPS
-		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Chosen.Good, Clients: with.Clients.Check, Table: l.table()})
+		p.Chains = append(p.Chains, model.Chain{Name: l.id(), Hostname: l.Hostname, Certificates: with.Chosen.Good, Clients: with.Clients.Check, Table: l.table()})
 	case model.TLS:
-		p.Chains = append(p.Chains, model.Chain{Name: l.Name, Hostname: l.Hostname, Certificates: with.Chosen.Good})
+		p.Chains = append(p.Chains, model.Chain{Name: l.id(), Hostname: l.Hostname, Certificates: with.Chosen.Good})
 	case model.HTTP, model.TCP, model.UDP: // they have one chain
 	}
 }
@@ -137,6 +140,31 @@ func (p *port) key() portKey { return portOf(int(p.Number), p.Protocol == model.
 
 func comparePorts(a, b *port) int {
 	return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.key(), b.key()))
+}
+
+// selection is the namespace selection that lets a ListenerSet in, if there is one.
+func (g gateway) selection(set string) []string {
+	for _, s := range g.Sets {
+		if s.Name == set && s.Selection != "" {
+			return []string{s.Selection}
+		}
+	}
+	return nil
+}
+
+// sets are the ListenerSets whose listeners serve on the port.
+func (p port) sets() []model.Ref {
+	var names []string
+	for _, s := range p.Sections {
+		if s.Set != "" {
+			names = append(names, s.Set)
+		}
+	}
+	var out []model.Ref
+	for _, name := range distinct(names) {
+		out = append(out, setRef(name))
+	}
+	return out
 }
 
 func (p *port) order() {

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -124,7 +123,7 @@ func streamPlaces(_ *derive.Ctx, route string, a attachment) []derive.Item[strea
 				meetings = []meeting{{}}
 			}
 			for _, m := range meetings {
-				at := streamPlace{j.Gateway, sectionKey(j.Gateway, j.Name), m, route, j.Selection, j.Passthrough}
+				at := streamPlace{j.Gateway, j.key(), m, route, j.Selection, j.Passthrough}
 				if other, taken := best[at.key()]; !taken || compareHosts(m.Host, other.Meeting.Host) < 0 {
 					best[at.key()] = at
 				}
@@ -165,9 +164,9 @@ func (b *build) stream(c *derive.Ctx, key string) (stream, bool) {
 }
 
 // where says what of a listener a stream is, in messages.
-func (p streamPlace) where(listener string) string {
+func (p streamPlace) where(at section) string {
 	if p.Meeting.Domain == "" {
-		return fmt.Sprintf("listener %s of Gateway %s", listener, p.Gateway)
+		return at.title()
 	}
-	return fmt.Sprintf("%s at listener %s of Gateway %s", p.Meeting.Domain, listener, p.Gateway)
+	return p.Meeting.Domain + " at " + at.title()
 }

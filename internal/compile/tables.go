@@ -2,7 +2,6 @@ package compile
 
 import (
 	"reflect"
-	"slices"
 
 	"sigs.k8s.io/gateway-api/pkg/features"
 
@@ -21,11 +20,16 @@ type tableSpec struct {
 	ID      model.TableID
 	Gateway model.GatewayID
 	// Own are the domains of its listeners.
-	Own []string
+	Own []ownDomain
 	// Others are the domains of other HTTPS and TLS listeners of the port: a request for
 	// one of them came by the wrong connection.
 	Others []string
 }
+
+// ownDomain is the domain of a listener, and the ListenerSet that has it, or "".
+type ownDomain struct{ Domain, Set string }
+
+func (s section) ownDomain() ownDomain { return ownDomain{domainOf(s.Hostname), s.Set} }
 
 // tableSpecs are the tables of one Gateway.
 func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
@@ -38,7 +42,7 @@ func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
 		case model.HTTP:
 			t := tableSpec{ID: p.Sections[0].table(), Gateway: s.ID}
 			for _, section := range p.Sections {
-				t.Own = append(t.Own, domainOf(section.Hostname))
+				t.Own = append(t.Own, section.ownDomain())
 			}
 			add(t)
 		case model.HTTPS:
@@ -46,7 +50,7 @@ func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
 				if section.Protocol != model.HTTPS {
 					continue
 				}
-				add(tableSpec{ID: section.table(), Gateway: s.ID, Own: []string{domainOf(section.Hostname)}, Others: s.others(section)})
+				add(tableSpec{ID: section.table(), Gateway: s.ID, Own: []ownDomain{section.ownDomain()}, Others: s.others(section)})
 			}
 		case model.TLS, model.TCP, model.UDP: // they have no requests
 		}
@@ -60,7 +64,7 @@ func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
 func (s served) others(self section) []string {
 	var out []string
 	for _, l := range s.Listeners {
-		if l.Accepted && family(l.Protocol) == model.TLS && l.Port == self.Port && l.Name != self.Name {
+		if l.Accepted && family(l.Protocol) == model.TLS && l.Port == self.Port && l.id() != self.id() {
 			out = append(out, domainOf(l.Hostname))
 		}
 	}
@@ -102,26 +106,27 @@ func virtualHost(_ *derive.Ctx, _ string, h host) (model.VirtualHost, bool) {
 // no request falls to a less specific one. A host with routes goes before.
 func blanks(_ *derive.Ctx, _ string, spec tableSpec) []derive.Item[model.VirtualHost] {
 	var items []derive.Item[model.VirtualHost]
-	own := distinct(spec.Own)
-	add := func(domain string, misdirected bool) {
-		items = append(items, derive.Item[model.VirtualHost]{Key: domain, Value: spec.empty(domain, misdirected)})
-	}
-	for _, domain := range own {
-		add(domain, false)
-	}
-	for _, domain := range distinct(spec.Others) {
-		if !slices.Contains(own, domain) {
-			add(domain, true)
+	taken := map[string]bool{}
+	add := func(own ownDomain, misdirected bool) {
+		if !taken[own.Domain] {
+			taken[own.Domain] = true
+			items = append(items, derive.Item[model.VirtualHost]{Key: own.Domain, Value: spec.empty(own, misdirected)})
 		}
+	}
+	for _, own := range spec.Own {
+		add(own, false)
+	}
+	for _, domain := range spec.Others {
+		add(ownDomain{Domain: domain}, true)
 	}
 	return items
 }
 
 // empty is a host without routes: every request gets 404, or 421.
-func (t tableSpec) empty(domain string, misdirected bool) model.VirtualHost {
+func (t tableSpec) empty(own ownDomain, misdirected bool) model.VirtualHost {
 	return model.VirtualHost{
-		Table: t.ID, Gateway: t.Gateway, Domain: domain, Misdirected: misdirected,
-		Origins: []model.Ref{{Collection: kindGateway, Name: string(t.Gateway)}},
+		Table: t.ID, Gateway: t.Gateway, Domain: own.Domain, Misdirected: misdirected,
+		Origins: section{Gateway: t.Gateway, Set: own.Set}.origins(),
 	}
 }
 

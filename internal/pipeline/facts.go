@@ -11,7 +11,6 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
-	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // probedListeners takes the result of a probe: Programmed of a Gateway is known.
@@ -26,7 +25,7 @@ func (l *Loop) probedListeners(ctx context.Context, result probed, now time.Time
 		return
 	}
 	l.board.setFacts(result.gateway, result.facts)
-	l.reporter.stamp(l.board.current.Load(), store.Key{Collection: "Gateway", Name: string(result.gateway)})
+	l.reporter.stampGateway(l.board.current.Load(), result.gateway)
 	if !allDone(result.facts.Listeners) {
 		p.at, p.delay = now.Add(p.delay), min(2*p.delay, lastProbe)
 	}

@@ -17,10 +17,9 @@ func (r *Reporter) object(at *published, key store.Key) (json.RawMessage, bool) 
 	if !ok {
 		return nil, false
 	}
-	facts := r.board.factsOf(model.GatewayID(key.Name))
-	complete, _ := r.status(at, key, facts)
+	complete, _ := r.status(at, key)
 	complete = r.transitions.Stamp(key, complete, status.ParentNames(value), r.now())
-	encoded, err := json.Marshal(status.Object(value, complete, facts, r.controller))
+	encoded, err := json.Marshal(status.Object(value, complete, r.board.factsOf(model.GatewayID(key.Name)), r.controller))
 	return encoded, err == nil
 }
 
@@ -31,14 +30,51 @@ func (r *Reporter) stamp(at *published, key store.Key) {
 	if !ok {
 		return
 	}
-	if complete, ok := r.status(at, key, r.board.factsOf(model.GatewayID(key.Name))); ok {
+	if complete, ok := r.status(at, key); ok {
 		r.transitions.Stamp(key, complete, status.ParentNames(value), r.now())
 	}
 }
 
+// stampGateway notes likewise what proxies have changed of a Gateway and of the
+// ListenerSets that attach to it.
+func (r *Reporter) stampGateway(at *published, gateway model.GatewayID) {
+	r.stamp(at, store.Key{Collection: "Gateway", Name: string(gateway)})
+	for _, key := range r.setsOf(at, gateway) {
+		r.stamp(at, key)
+	}
+}
+
+// setsOf are the ListenerSets that name a Gateway of this controller, in order.
+func (r *Reporter) setsOf(at *published, gateway model.GatewayID) []store.Key {
+	var out []store.Key
+	for name := range at.observed.Prefix("ListenerSet", "") {
+		key := store.Key{Collection: "ListenerSet", Name: name}
+		if s, ok := r.decided(at, key); ok && s.Gateway == string(gateway) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
 // status is what compile decided over the observed revision, with what proxies
-// say of it. A rejected revision has the status that its trial gave it.
-func (r *Reporter) status(at *published, key store.Key, facts status.Facts) (verdict.Status, bool) {
+// say of it.
+func (r *Reporter) status(at *published, key store.Key) (verdict.Status, bool) {
+	s, ok := r.decided(at, key)
+	switch {
+	case !ok:
+		return verdict.Status{}, false
+	case key.Collection == "Gateway":
+		return status.Complete(s, r.board.factsOf(model.GatewayID(key.Name)), r.generation(at, key)), true
+	case key.Collection == "ListenerSet":
+		return status.Complete(s, r.board.factsOf(model.GatewayID(s.Gateway)), r.generation(at, key)), true
+	default:
+		return s, true
+	}
+}
+
+// decided is what compile decided over the observed revision. A rejected revision
+// has the status that its trial gave it.
+func (r *Reporter) decided(at *published, key store.Key) (verdict.Status, bool) {
 	finding, _ := r.graph.Compiled.Findings.Lookup(at.state, key)
 	if rejection, ok := at.rejected[key]; ok {
 		finding, _ = rejection.Evidence.(compile.Finding)
@@ -49,10 +85,7 @@ func (r *Reporter) status(at *published, key store.Key, facts status.Facts) (ver
 	if finding.Status == nil {
 		return verdict.Status{}, false
 	}
-	if key.Collection != "Gateway" {
-		return *finding.Status, true
-	}
-	return status.Complete(*finding.Status, facts, r.generation(at, key)), true
+	return *finding.Status, true
 }
 
 func (r *Reporter) generation(at *published, key store.Key) int64 {

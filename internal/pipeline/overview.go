@@ -9,7 +9,6 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
-	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -41,7 +40,7 @@ func (r *Reporter) Overview() admin.Overview {
 
 // ours tells that the object has a status of this controller.
 func (j join) ours() bool {
-	_, has := j.reporter.status(j.at, j.key, status.Facts{})
+	_, has := j.reporter.decided(j.at, j.key)
 	return has
 }
 
@@ -109,21 +108,38 @@ func (r *Reporter) gateway(at *published, key store.Key, v verdict.Verdict) admi
 		Name: key.Name, State: v.State, Acknowledged: v.Proxies.Acknowledged, Proxies: v.Proxies.Total,
 		Listeners: []admin.ListenerOverview{},
 	}
-	value, _ := at.observed.Get(key)
-	gateway, ok := value.(*gateway_v1.Gateway)
-	complete, known := r.status(at, key, r.board.factsOf(model.GatewayID(key.Name)))
-	if !ok || !known {
-		return out
-	}
-	for _, l := range complete.Listeners {
-		out.Listeners = append(out.Listeners, r.listener(at, gateway, l))
+	out.Listeners = append(out.Listeners, r.listeners(at, key, "")...)
+	for _, set := range r.setsOf(at, model.GatewayID(key.Name)) {
+		out.Listeners = append(out.Listeners, r.listeners(at, set, set.Name+"/")...)
 	}
 	return out
 }
 
-func (r *Reporter) listener(at *published, gateway *gateway_v1.Gateway, l verdict.ListenerStatus) admin.ListenerOverview {
+// listeners are those of a Gateway or a ListenerSet, whose names follow a prefix.
+func (r *Reporter) listeners(at *published, key store.Key, prefix string) []admin.ListenerOverview {
+	value, _ := at.observed.Get(key)
+	var specs []gateway_v1.Listener
+	switch object := value.(type) {
+	case *gateway_v1.Gateway:
+		specs = object.Spec.Listeners
+	case *gateway_v1.ListenerSet:
+		for _, entry := range object.Spec.Listeners {
+			specs = append(specs, gateway_v1.Listener(entry))
+		}
+	}
+	complete, _ := r.status(at, key)
+	var out []admin.ListenerOverview
+	for _, l := range complete.Listeners {
+		one := r.listener(at, specs, l)
+		one.Name = prefix + one.Name
+		out = append(out, one)
+	}
+	return out
+}
+
+func (r *Reporter) listener(at *published, specs []gateway_v1.Listener, l verdict.ListenerStatus) admin.ListenerOverview {
 	out := admin.ListenerOverview{Name: l.Name, AttachedRoutes: l.AttachedRoutes}
-	for _, spec := range gateway.Spec.Listeners {
+	for _, spec := range specs {
 		if string(spec.Name) == l.Name {
 			out.Protocol = string(spec.Protocol)
 			if spec.Hostname != nil {

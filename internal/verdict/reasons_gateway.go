@@ -29,17 +29,27 @@ var (
 	}
 	ListenersNotValid = Reason{
 		Name: "ListenersNotValid", Class: OutcomeClass,
-		Meaning: "Some listener of the Gateway is not accepted; with none accepted, the Gateway is not.",
+		Meaning: "Some listener of the Gateway or the ListenerSet is not accepted; with none accepted, the object is not.",
 		Remedy:  "See the conditions of its listeners.",
+	}
+	NotAllowed = Reason{
+		Name: "NotAllowed", Class: OutcomeClass,
+		Meaning: "The Gateway takes no ListenerSet from this namespace; by default it takes none at all.",
+		Remedy:  "Set spec.allowedListeners of the Gateway, or move the ListenerSet.",
+	}
+	ParentNotAccepted = Reason{
+		Name: "ParentNotAccepted", Class: OutcomeClass,
+		Meaning: "The Gateway that the ListenerSet attaches to is not accepted itself.",
+		Remedy:  "See the conditions of the Gateway.",
 	}
 	ProtocolConflict = Reason{
 		Name: "ProtocolConflict", Class: OutcomeClass,
-		Meaning: "Listeners of one Gateway use the same port with protocols that cannot share it; none of them serves.",
+		Meaning: "Listeners use the same port with protocols that cannot share it. Of one object none of them serves; between a Gateway and its ListenerSets the Gateway's goes before, then the older ListenerSet's.",
 		Remedy:  "Give the listeners different ports.",
 	}
 	HostnameConflict = Reason{
 		Name: "HostnameConflict", Class: OutcomeClass,
-		Meaning: "Listeners of one Gateway have the same port, protocol and host name; none of them serves.",
+		Meaning: "Listeners have the same port, protocol and host name. Of one object none of them serves; between a Gateway and its ListenerSets the Gateway's goes before, then the older ListenerSet's.",
 		Remedy:  "Give the listeners different host names or ports.",
 	}
 	UnsupportedProtocol = Reason{
@@ -101,7 +111,7 @@ var (
 // gatewayReasons are those of this file.
 var gatewayReasons = []Reason{
 	ClassNotFound, OtherController, InvalidParameters, UnsupportedAddress, PortUnavailable,
-	ListenersNotValid, ProtocolConflict, HostnameConflict, UnsupportedProtocol, InvalidRouteKinds,
+	ListenersNotValid, NotAllowed, ParentNotAccepted, ProtocolConflict, HostnameConflict, UnsupportedProtocol, InvalidRouteKinds,
 	InvalidCertificateRef, OverlappingHostnames, CertificateExpiring, CertificateExpired,
 	InvalidCACertificateRef, InvalidCACertificateKind, InvalidClientCertificateRef, NoValidCACertificate, UnusableCertificate,
 }

@@ -7,17 +7,17 @@ var (
 	}
 	ParentNotFound = Reason{
 		Name: "ParentNotFound", Class: OutcomeClass,
-		Meaning: "The Gateway that a parentRef names does not exist; no status can be written for it.",
-		Remedy:  "Create the Gateway, or correct the parentRef's name and namespace.",
+		Meaning: "The Gateway or ListenerSet that a parentRef names does not exist; no status can be written for it.",
+		Remedy:  "Create it, or correct the parentRef's name and namespace.",
 	}
 	UnsupportedParent = Reason{
 		Name: "UnsupportedParent", Class: OutcomeClass,
-		Meaning: "A parentRef names a kind that routes cannot attach to here.",
-		Remedy:  "Refer to a Gateway.",
+		Meaning: "A parentRef names a kind that a route or a ListenerSet cannot attach to here.",
+		Remedy:  "Refer to a Gateway, or from a route to a ListenerSet.",
 	}
 	NoMatchingParent = Reason{
 		Name: "NoMatchingParent", Class: OutcomeClass,
-		Meaning: "The Gateway has no listener with the sectionName and port that the parentRef asks for.",
+		Meaning: "The Gateway or the ListenerSet itself has no listener with the sectionName and port that the parentRef asks for, or the ListenerSet is not accepted.",
 		Remedy:  "Correct sectionName and port, or leave them out to attach to every listener.",
 	}
 	NotAllowedByListeners = Reason{
@@ -33,7 +33,7 @@ var (
 	ParentNotServing = Reason{
 		Name: "ParentNotServing", Class: OutcomeClass,
 		Meaning: "The route is attached to a listener that does not serve at present.",
-		Remedy:  "See the conditions of the Gateway's listener.",
+		Remedy:  "See the conditions of the listener.",
 	}
 	ListenerIsolation = Reason{
 		Name: "ListenerIsolation", Class: OutcomeClass,

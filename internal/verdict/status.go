@@ -5,10 +5,16 @@ import meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Status is what an object's status says, in the shape common to all kinds;
 // publish/status turns it into each kind's own.
 type Status struct {
-	// Conditions of the object itself (GatewayClass, Gateway, policies).
+	// Conditions of the object itself (GatewayClass, Gateway, ListenerSet, policies).
 	Conditions []meta_v1.Condition
-	// Listeners of a Gateway, in the order of its spec.
+	// Listeners of a Gateway or a ListenerSet, in the order of its spec.
 	Listeners []ListenerStatus
+	// Gateway is the one that a ListenerSet attaches to, "namespace/name".
+	Gateway string `json:",omitzero"`
+	// AttachedSets is how many ListenerSets of a Gateway are accepted.
+	AttachedSets int32 `json:",omitzero"`
+	// SetResources are the model listener keys by which they serve, sorted.
+	SetResources []string `json:",omitzero"`
 	// Parents of a route, in the order of its spec; only those of this controller.
 	Parents []ParentStatus
 	// Ancestors of a policy, in order of name.

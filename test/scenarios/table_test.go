@@ -32,7 +32,6 @@ var elsewhere = map[string]struct{ why, file, test string }{
 	verdict.WarmTimedOut.Name:        {"only a running proxy warms clusters", "test/e2e/life_test.go", "TestNameServerThatDropsPackets"},
 	verdict.InternalError.Name:       {"a bug in Gatehouse", "pkg/derive/fault_test.go", "TestFaultStaysAlone"},
 	verdict.Unexplained.Name:         {"a bug in Gatehouse", "internal/verdict/reasons_test.go", "TestZeroResultIsUnexplained"},
-	verdict.HostnameConflict.Name:    {"the schema refuses such a Gateway first", "internal/compile/conflicts_test.go", "TestListenerConflicts"},
 	verdict.IncompatibleFilters.Name: {"the schema refuses such a route first", "internal/compile/rules_test.go", "TestValuesThatNothingIsSpecifiedFor"},
 	schema.ImmutableField.Name:       {"needs a previous revision", "internal/source/file/index_test.go", "TestReplacingAnImmutableFieldNeedsADeletion"},
 	file.FileUnreadable.Name:         {"a scenario has ordinary files only", "internal/source/file/tree_test.go", "TestSpecialFilesAndLoopsNeitherBlockNorRepeat"},

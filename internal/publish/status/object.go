@@ -26,6 +26,10 @@ func Object(object any, s verdict.Status, f Facts, controller gateway_v1.Gateway
 		out := o.DeepCopy()
 		out.Status = gatewayStatus(s, f)
 		return out
+	case *gateway_v1.ListenerSet:
+		out := o.DeepCopy()
+		out.Status = listenerSetStatus(s)
+		return out
 	case *gateway_v1.BackendTLSPolicy:
 		out := o.DeepCopy()
 		out.Status.Ancestors = mergeAncestors(out.Status.Ancestors, s, controller)
@@ -109,6 +113,9 @@ func features(names []string) []gateway_v1.SupportedFeature {
 
 func gatewayStatus(s verdict.Status, f Facts) gateway_v1.GatewayStatus {
 	out := gateway_v1.GatewayStatus{Conditions: s.Conditions}
+	if s.AttachedSets > 0 {
+		out.AttachedListenerSets = new(s.AttachedSets)
+	}
 	for _, address := range f.Addresses {
 		out.Addresses = append(out.Addresses, gateway_v1.GatewayStatusAddress{
 			Type: new(gateway_v1.IPAddressType), Value: address,
@@ -116,6 +123,17 @@ func gatewayStatus(s verdict.Status, f Facts) gateway_v1.GatewayStatus {
 	}
 	for _, l := range s.Listeners {
 		out.Listeners = append(out.Listeners, gateway_v1.ListenerStatus{
+			Name: gateway_v1.SectionName(l.Name), SupportedKinds: kinds(l.SupportedKinds),
+			AttachedRoutes: l.AttachedRoutes, Conditions: l.Conditions,
+		})
+	}
+	return out
+}
+
+func listenerSetStatus(s verdict.Status) gateway_v1.ListenerSetStatus {
+	out := gateway_v1.ListenerSetStatus{Conditions: s.Conditions}
+	for _, l := range s.Listeners {
+		out.Listeners = append(out.Listeners, gateway_v1.ListenerEntryStatus{
 			Name: gateway_v1.SectionName(l.Name), SupportedKinds: kinds(l.SupportedKinds),
 			AttachedRoutes: l.AttachedRoutes, Conditions: l.Conditions,
 		})

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -27,8 +28,9 @@ type Facts struct {
 	Addresses []string
 }
 
-// Complete returns the status with Programmed conditions for the Gateway and for
-// each of its listeners. Conditions that compile decided win.
+// Complete returns the status of a Gateway, or of a ListenerSet of it, with
+// Programmed conditions for the object and for each of its listeners. Conditions
+// that compile decided win.
 func Complete(s verdict.Status, f Facts, generation int64) verdict.Status {
 	out := s
 	out.Listeners = make([]verdict.ListenerStatus, len(s.Listeners))
@@ -41,7 +43,7 @@ func Complete(s verdict.Status, f Facts, generation int64) verdict.Status {
 		l.Conditions = with(l.Conditions, condition)
 		out.Listeners[i] = l
 	}
-	out.Conditions = with(s.Conditions, gatewayCondition(s, done, generation))
+	out.Conditions = with(s.Conditions, objectCondition(s, done, f, generation))
 	return out
 }
 
@@ -64,9 +66,10 @@ func listenerCondition(l verdict.ListenerStatus, f Facts, generation int64) meta
 	return c
 }
 
-// gatewayCondition is Programmed once at least one listener serves; listeners
-// that do not are told by their own conditions.
-func gatewayCondition(s verdict.Status, done int, generation int64) meta_v1.Condition {
+// objectCondition is Programmed once at least one listener serves, be it one of a
+// ListenerSet that attaches to the Gateway; listeners that do not are told by their
+// own conditions.
+func objectCondition(s verdict.Status, done int, f Facts, generation int64) meta_v1.Condition {
 	c := meta_v1.Condition{
 		Type: string(gateway_v1.GatewayConditionProgrammed), Status: meta_v1.ConditionFalse, ObservedGeneration: generation,
 	}
@@ -77,6 +80,11 @@ func gatewayCondition(s verdict.Status, done int, generation int64) meta_v1.Cond
 		}
 	}
 	switch {
+	case valid == 0 && slices.ContainsFunc(s.SetResources, func(key string) bool { return f.Listeners[key].Done }):
+		c.Status, c.Reason = meta_v1.ConditionTrue, string(gateway_v1.GatewayReasonProgrammed)
+		c.Message = "no listener of its own is valid; listeners of ListenerSets are programmed"
+	case valid == 0 && len(s.SetResources) > 0:
+		c.Reason, c.Message = string(gateway_v1.GatewayReasonPending), "no listener of its own is valid, and none of ListenerSets is programmed yet"
 	case valid == 0:
 		c.Reason, c.Message = string(gateway_v1.GatewayReasonInvalid), "no listener is valid; see the listeners' conditions"
 	case done == 0:
