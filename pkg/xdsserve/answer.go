@@ -85,7 +85,7 @@ func (s *session) missed(c carried) {
 
 func (s *session) took(c carried) {
 	r, it := c.r, c.it
-	r.ackedAt, r.suspect = s.now, false
+	r.ackedAt, r.suspect, r.stuck = s.now, false, false
 	if r.want != nil && r.want.Version == it.Version {
 		it = r.want
 		s.setRefused(r, nil)
@@ -118,19 +118,20 @@ func (s *session) removed(r *record) {
 // removal is taken for done once it went alone; else it goes again.
 func (s *session) refuse(f *flight, message string) {
 	e := Event{Kind: Refused, Type: f.kind.Type(), Seq: f.seq, Names: f.names(), Removed: f.removedNames(), Message: message}
-	if len(f.sent) > 1 {
+	if len(f.sent) > 1 || len(f.sent) == 1 && f.sent[0].it.blank {
 		e.Kind = Doubted
 	}
 	s.emit(e)
 	for _, c := range f.sent {
 		switch {
 		case c.r.epoch != c.epoch:
+			c.r.suspect, c.r.stuck = true, f.kind.sticks()
 			s.missed(c)
 		case len(f.sent) == 1:
 			c.r.suspect = true
 			s.condemn(c, message)
 		default:
-			c.r.suspect, c.r.stuck = true, f.kind == scopes
+			c.r.suspect, c.r.stuck = true, f.kind.sticks()
 			s.doubt(c.r, c.it)
 		}
 	}
@@ -154,6 +155,7 @@ func (s *session) condemn(c carried, message string) {
 	if c.newest() {
 		delete(s.cold, r)
 	}
+	r.stuck = r.stuck || r.kind == secrets
 	s.assure(r, it.Version)
 	if r.want != nil && r.want.Version == it.Version {
 		s.setRefused(r, &refusal{version: it.Version, message: message, at: s.now})

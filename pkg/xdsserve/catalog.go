@@ -21,6 +21,7 @@ type item struct {
 	// foreign marks what a proxy brought along from an earlier stream and that
 	// is not published: its version is known, what it uses is not.
 	foreign bool
+	blank   bool // see session.unstick
 }
 
 // catalog is everything published. Server.mu guards it.

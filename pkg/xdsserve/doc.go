@@ -29,5 +29,6 @@
 // never resolves delays what the ledger says of all clusters of its proxy, though
 // not what the proxy is sent. After a restart of the Server the uses of versions
 // that are not published any more are unknown: clusters that they might use leave
-// once the proxy has taken their successors.
+// once the proxy has taken their successors. And a secret that was refused before
+// the restart is then acknowledged, though the proxy keeps what it had.
 package xdsserve

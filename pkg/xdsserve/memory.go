@@ -85,6 +85,8 @@ func (s *session) question(r *record) {
 		s.doubt(r, r.held)
 	}
 	r.force, r.pushed = true, r.kind == endpoints
+	r.stuck = r.kind.sticks()
+	r.suspect = r.suspect || r.stuck
 	s.reopen(r)
 	s.queue(r)
 }

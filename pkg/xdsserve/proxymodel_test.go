@@ -32,7 +32,7 @@ type proxyModel struct {
 	faults     []string
 	subscribed bool              // to any endpoints, ever
 	scoped     bool              // whether it asks for scopes
-	stuck      map[string]string // versions of scopes that it takes for applied
+	stuck      map[string]string // versions of scopes and secrets that it takes for applied
 	strict     bool              // also demand that what a table uses is there
 	excused    map[string]bool   // tables that went although a cluster was not warm
 	bodies     map[string]Resource
@@ -103,7 +103,7 @@ func (p *proxyModel) process() bool {
 	for _, w := range resp.GetResources() {
 		rs = append(rs, p.decode(w))
 	}
-	bad := slices.IndexFunc(rs, p.refuses)
+	bad := slices.IndexFunc(rs, p.objects)
 	if bad >= 0 {
 		reply.ErrorDetail = &status_v3.Status{Message: "refused " + rs[bad].Name.Name}
 		p.applyPart(k, rs, resp.GetRemovedResources())
@@ -166,10 +166,22 @@ func (p *proxyModel) applyPart(k kind, rs []Resource, removed []string) {
 		if k == endpoints {
 			p.fed[r.Name.Name] = true // a refusal ends the wait for endpoints, too
 		}
-		if !p.refuses(r) && p.takes(k, r.Name.Name) && p.chance() {
+		if k == secrets && p.takes(k, r.Name.Name) && p.objects(r) {
+			p.stuck[r.Name.Name] = r.Version
+		}
+		if !p.objects(r) && p.takes(k, r.Name.Name) && p.chance() {
 			p.apply(k, r)
 		}
 	}
+}
+
+// objects reports whether it refuses a resource when it gets it: not what it takes for
+// applied, and every secret without content.
+func (p *proxyModel) objects(r Resource) bool {
+	if r.Type == Secret && p.stuck[r.Name.Name] == r.Version {
+		return false
+	}
+	return p.refuses(r) || r.Version == "blank"
 }
 
 // applyNone is what becomes of refused scopes: those before the bad one are stuck.
@@ -189,7 +201,7 @@ func (p *proxyModel) takes(k kind, name string) bool { return p.wild(k) || p.ask
 
 func (p *proxyModel) apply(k kind, r Resource) {
 	name := r.Name.Name
-	if k == scopes {
+	if k.sticks() {
 		if p.stuck[name] == r.Version {
 			return
 		}
@@ -320,6 +332,7 @@ func (p *proxyModel) resubscribe() {
 				req.ResourceNamesUnsubscribe = append(req.ResourceNamesUnsubscribe, name)
 				delete(p.applied[k], name)
 				delete(p.recorded[k], name)
+				delete(p.stuck, name)
 			}
 		}
 		p.asked[k] = want[k]

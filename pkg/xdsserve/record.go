@@ -38,7 +38,7 @@ type record struct {
 	removing   bool // the newest thing on its way is its removal
 	force      bool // to be sent even if the proxy has it
 	suspect    bool // to be sent alone
-	stuck      bool // Envoy may take it for applied; see session.unstick
+	stuck      bool // refused, though the proxy may take it for applied; see session.unstick
 	late       bool // goes although a cluster that it uses is not ready
 	queued     bool // in session.dirty
 	gone       bool // no longer in session.records

@@ -33,6 +33,7 @@ type rig struct {
 	socket string
 	log    *eventLog
 	stop   func()
+	cut    func() // breaks the connections
 	// bootstrap is what its Envoys start with, and drain their drain time in seconds.
 	bootstrap, drain string
 }
@@ -55,8 +56,10 @@ func (r *rig) start(o xdsserve.Options) {
 	o.Observe = r.log.add
 	r.Server = xdsserve.New(o)
 	must(r.t, os.RemoveAll(r.socket))
-	l, err := net.Listen("unix", r.socket)
+	socket, err := net.Listen("unix", r.socket)
 	must(r.t, err)
+	l := &fragile{Listener: socket}
+	r.cut = l.cut
 	g := grpc.NewServer(xdsserve.ServerOptions(0)...)
 	discovery_v3.RegisterAggregatedDiscoveryServiceServer(g, r.Server)
 	var serving sync.WaitGroup
@@ -89,7 +92,15 @@ type eventLog struct {
 	t      testing.TB
 	mu     sync.Mutex
 	events []xdsserve.Event
-	news   chan struct{} // closed at the next event
+	news   chan struct{}                 // closed at the next event
+	on     map[xdsserve.EventKind]func() // what to do at the next of a kind
+}
+
+// cutAt does something once, at the next event of a kind, before anything follows it.
+func (l *eventLog) cutAt(k xdsserve.EventKind, do func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.on = map[xdsserve.EventKind]func(){k: do}
 }
 
 func newEventLog(t testing.TB) *eventLog { return &eventLog{t: t, news: make(chan struct{})} }
@@ -98,6 +109,10 @@ func (l *eventLog) add(e xdsserve.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = append(l.events, e)
+	if do := l.on[e.Kind]; do != nil {
+		do()
+		delete(l.on, e.Kind)
+	}
 	close(l.news)
 	l.news = make(chan struct{})
 }

@@ -47,20 +47,3 @@ func (s *session) hasten(rest *record) {
 		}
 	}
 }
-
-// unstick prepares a scope to be sent again after a response with it was refused.
-// What was in it before the bad one, Envoy takes for applied and does not serve: it
-// would acknowledge the same version again and do nothing. So it first gets the
-// version that it serves, or where it serves none a removal.
-func (s *session) unstick(r *record) {
-	switch {
-	case r.held == nil:
-		s.send(r.kind, nil, []*record{r}, nil)
-	case !r.held.foreign:
-		wanted := r.want
-		r.want = r.held
-		s.send(r.kind, []*record{r}, nil, nil)
-		r.want = wanted
-	}
-	r.stuck = false
-}

@@ -21,7 +21,7 @@ const subscriber = `
   listeners:
   - name: subscriber
     bind_to_port: false
-    address: {pipe: {path: "@subscriber"}}
+    address: {pipe: {path: %[3]s.subscriber}}
     filter_chains:
     - filters:
       - name: http

@@ -21,8 +21,8 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
-// secret returns a self-signed pair for a common name, named "s".
-func secret(t *testing.T, commonName string) xdsserve.Resource {
+// secret returns a self-signed pair for a common name.
+func secret(t *testing.T, name, commonName string) xdsserve.Resource {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
@@ -34,7 +34,7 @@ func secret(t *testing.T, commonName string) xdsserve.Resource {
 	must(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	must(t, err)
-	return resource(t, xdsserve.Secret, "s", &tls_v3.Secret{Name: "s", Type: &tls_v3.Secret_TlsCertificate{
+	return resource(t, xdsserve.Secret, name, &tls_v3.Secret{Name: name, Type: &tls_v3.Secret_TlsCertificate{
 		TlsCertificate: &tls_v3.TlsCertificate{
 			CertificateChain: inline("CERTIFICATE", der), PrivateKey: inline("PRIVATE KEY", keyDER),
 		},
@@ -47,19 +47,19 @@ func inline(block string, der []byte) *envoy_core_v3.DataSource {
 	}}
 }
 
-// tlsListener terminates TLS with the secret "s".
-func tlsListener(t *testing.T, name string, port int) xdsserve.Resource {
+// tlsListener terminates TLS with a secret.
+func tlsListener(t *testing.T, name string, port int, secret string) xdsserve.Resource {
 	t.Helper()
 	l := listenerMessage(t, name, port, "t", "tls")
 	l.FilterChains[0].TransportSocket = &envoy_core_v3.TransportSocket{
 		Name: "envoy.transport_sockets.tls",
 		ConfigType: &envoy_core_v3.TransportSocket_TypedConfig{TypedConfig: anyOf(t, &tls_v3.DownstreamTlsContext{
 			CommonTlsContext: &tls_v3.CommonTlsContext{
-				TlsCertificateSdsSecretConfigs: []*tls_v3.SdsSecretConfig{{Name: "s", SdsConfig: ads()}},
+				TlsCertificateSdsSecretConfigs: []*tls_v3.SdsSecretConfig{{Name: secret, SdsConfig: ads()}},
 			},
 		})},
 	}
-	return resource(t, xdsserve.Listener, name, l, append(names(xdsserve.Routes, "t"), names(xdsserve.Secret, "s")...)...)
+	return resource(t, xdsserve.Listener, name, l, append(names(xdsserve.Routes, "t"), names(xdsserve.Secret, secret)...)...)
 }
 
 // A listener waits for its secret, which comes later, and serves; a rotation under
@@ -67,12 +67,12 @@ func tlsListener(t *testing.T, name string, port int) xdsserve.Resource {
 func TestSecretLateRotatedAndBad(t *testing.T) {
 	a, port := backend(t, "a"), freePort(t)
 	r, _ := oneEnvoy(t, xdsserve.Options{}, shop(t, freePort(t), a)...)
-	r.set(tlsListener(t, "tls", port))
-	r.set(secret(t, "one"))
+	r.set(tlsListener(t, "tls", port, "s"))
+	r.set(secret(t, "s", "one"))
 	url := fmt.Sprintf("https://127.0.0.1:%d/", port)
 	l := startLoad(t, url)
 	for i := range 5 {
-		r.set(secret(t, fmt.Sprint("number", i)))
+		r.set(secret(t, "s", fmt.Sprint("number", i)))
 		l.more(t, 30)
 		if cn, want := commonName(t, port), fmt.Sprint("number", i); cn != want {
 			t.Errorf("certificate of %q, want %q", cn, want)

@@ -91,13 +91,15 @@ func (s *session) chilly(c *record) (warming, late bool) {
 }
 
 // hungry reports whether a cluster still lacks its endpoints because the proxy
-// never asked for any yet: it will, as soon as it has the cluster.
+// never asked for any yet: it will, as soon as it has the cluster. They may also be
+// owed since an earlier stream.
 func (s *session) hungry(c *record) bool {
 	if s.asked[endpoints] || c.latest() == nil {
 		return false
 	}
 	return slices.ContainsFunc(c.latest().uses, func(u key) bool {
 		e := s.records[u.kind][u.name]
-		return u.kind == endpoints && e.want != nil && e.pushed && e.force
+		_, owed := s.memory.unsure[u]
+		return u.kind == endpoints && e.want != nil && (owed || e.pushed && e.force)
 	})
 }
