@@ -82,16 +82,19 @@ func readHeaderNames(field string, names []string) ([]string, *problem) {
 // be asked lets nothing pass.
 func (b *build) auths(c *derive.Ctx, from referrer, wishes []authWish, r *rule) ([]model.Auth, *problem) {
 	var out []model.Auth
+	var clusters []upstream
+	var uses []string
 	for _, wish := range wishes {
 		found := b.authBackend(c, from, wish)
-		r.Uses = append(r.Uses, found.Uses...)
 		if found.Problem != nil {
+			r.Uses = append(r.Uses, found.Uses...)
 			return nil, found.Problem
 		}
-		r.Clusters = append(r.Clusters, found.Cluster)
+		clusters, uses = append(clusters, found.Cluster), append(uses, found.Uses...)
 		wish.Cluster = found.Cluster.ID
 		out = append(out, wish.Auth)
 	}
+	r.Clusters, r.Uses = append(r.Clusters, clusters...), append(r.Uses, uses...)
 	return out, nil
 }
 

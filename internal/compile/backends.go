@@ -23,7 +23,10 @@ var backendFeatures = featureNames{
 type backend struct {
 	// Cluster is how one kind of route uses it; its zero value where there is a problem.
 	Cluster upstream
-	Problem *problem
+	// Session is the backend's own, by the object SessionBy.
+	Session   *session
+	SessionBy string
+	Problem   *problem
 	// Uses are what the answer rests on: objects by "Kind ns/name", and permissions.
 	Uses []string
 }
@@ -37,6 +40,7 @@ type upstream struct {
 	Presents model.CertificateID // of an XBackend; empty leaves it to the Gateway
 	Port     uint16
 	TLS      *model.UpstreamTLS
+	Retries  model.RetryBudget
 	Origin   model.Ref
 	Service  string // "Kind namespace/name|port" of a Service or ServiceImport
 }
@@ -64,6 +68,7 @@ func (b *build) resolve(c *derive.Ctx, field string, from referrer, ref gateway_
 	} else {
 		found = b.resolveExternal(c, field, from, to)
 	}
+	b.regulate(c, from, to, &found)
 	if by != "" && found.Problem == nil {
 		found.Uses = append(found.Uses, by)
 	}
@@ -147,6 +152,7 @@ func (b *build) resolveExternal(c *derive.Ctx, field string, from referrer, to t
 		at.TLS, at.Presents = nil, ""
 	}
 	return backend{
+		Session: at.Session, SessionBy: to.String(),
 		Cluster: upstream{
 			ID: clusterID(from, "xbackend/"+to.name()), Protocol: protocol,
 			Host: at.Host, Selector: at.Selector, Port: at.Port, TLS: at.TLS, Presents: at.Presents, Origin: to.key(),

@@ -4,6 +4,7 @@ import (
 	core_v1 "k8s.io/api/core/v1"
 	discovery_v1 "k8s.io/api/discovery/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
@@ -58,6 +59,8 @@ type build struct {
 	choicesByService  derive.Index[choice]
 	policiesByTarget  derive.Index[*gateway_v1.BackendTLSPolicy]
 	policyStates      derive.Collection[tlsPolicy]
+	trafficByTarget   derive.Index[*gateway_xv1alpha1.XBackendTrafficPolicy] // by "Kind namespace/name" of a backend
+	trafficStates     derive.Collection[trafficPolicy]
 	webAttachments    derive.Collection[attachment] // by "Kind namespace/name"
 	rules             derive.Collection[rules]      // likewise
 	acceptable        derive.Collection[bool]
@@ -196,6 +199,8 @@ func (b *build) deriveBackends(g *derive.Graph) {
 	b.externals = derive.Map(g, "external backend", b.in.externals, b.readExternal)
 	b.choicesByService = derive.Group(g, "choices by service", derive.Expand(g, "choice", b.externals, b.choices), choiceService)
 	b.policiesByTarget = derive.Group(g, "policies by target", b.in.policies, policyTargets)
+	b.trafficByTarget = derive.Group(g, "traffic policies by target", b.in.traffic, trafficTargets)
+	b.trafficStates = derive.Map(g, "traffic policy", b.in.traffic, b.readTraffic)
 	b.policyStates = derive.Map(g, "tls policy", b.in.policies, b.readPolicy)
 	b.slicesByService = derive.Group(g, "slices by service", b.in.slices, sliceService)
 }

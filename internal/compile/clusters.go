@@ -79,7 +79,7 @@ func (b *build) clusterItems(c *derive.Ctx, gateway string, s served) []derive.I
 func cluster(_ string, u used) model.Cluster {
 	out := model.Cluster{
 		ID: u.Upstream.ID, Gateway: u.Gateway, Protocol: u.Upstream.Protocol,
-		Host: u.Upstream.Host, TLS: u.Upstream.TLS, ClientCertificate: u.Presents,
+		Host: u.Upstream.Host, TLS: u.Upstream.TLS, ClientCertificate: u.Presents, Retries: u.Upstream.Retries,
 		Origins: []model.Ref{u.Upstream.Origin},
 	}
 	if out.Host != "" {

@@ -42,7 +42,7 @@ func (panicker) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, a
 
 func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	switch pick(t, "kind", "class", "class", "config", "gateway", "gateway", "gateway", "set", "set", "set", "http", "http", "http", "http", "grpc", "tcp", "tls", "udp",
-		"service", "service", "import", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "telemetry", "namespace", "other") {
+		"service", "service", "import", "slice", "slice", "secret", "grant", "grant", "xbackend", "policy", "traffic", "telemetry", "namespace", "other") {
 	case "class":
 		return drawClass(t)
 	case "config":
@@ -76,6 +76,11 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 		return drawGrant(t, ns)
 	case "xbackend":
 		return drawXBackend(t, ns)
+	case "traffic":
+		return fmt.Sprintf("kind: XBackendTrafficPolicy\nmetadata: {name: p%s, namespace: %s%s}\nspec: {targetRefs: [{group: '', kind: Service, name: s%s}]%s%s}",
+			pick(t, "name", "1", "2"), ns, drawAge(t), pick(t, "service", "1", "2"),
+			pick(t, "constraint", "", ", retryConstraint: {}", ", retryConstraint: {budget: {percent: 5}}", ", retryConstraint: {budget: {percent: 101}}"),
+			pick(t, "kept", "", ", sessionPersistence: {cookie: {}}", ", sessionPersistence: {absoluteTimeout: 1ms, cookie: {}}"))
 	case "policy":
 		return fmt.Sprintf("kind: BackendTLSPolicy\nmetadata: {name: p, namespace: %s}\nspec: {targetRefs: [{%s, name: s%s}], validation: {hostname: x, wellKnownCACertificates: System}}",
 			ns, pick(t, "target", "group: '', kind: Service", "group: multicluster.x-k8s.io, kind: ServiceImport"), pick(t, "name", "1", "2"))

@@ -26,10 +26,11 @@ type externalBackend struct {
 	// Failed tells that the problem is one that no defined outcome covers.
 	Failed   bool
 	Warnings []*problem
+	Session  *session
 }
 
 // readExternal reads an XBackend.
-func (b *build) readExternal(c *derive.Ctx, _ string, object *gateway_xv1alpha1.XBackend) (externalBackend, bool) {
+func (b *build) readExternal(c *derive.Ctx, key string, object *gateway_xv1alpha1.XBackend) (externalBackend, bool) {
 	spec := object.Spec
 	out := externalBackend{Port: uint16(spec.Port.Number), Protocol: string(orElse(spec.Protocol, ""))}
 	why := out.locate(object.Namespace, spec)
@@ -40,8 +41,11 @@ func (b *build) readExternal(c *derive.Ctx, _ string, object *gateway_xv1alpha1.
 		out.Problem, out.Failed = why, true
 		return out, true
 	}
-	if spec.SessionPersistence != nil {
-		out.Warnings = append(out.Warnings, problemf(verdict.NotYetSupported, "spec.sessionPersistence", "sessions do not stay with one endpoint yet"))
+	if out.Session = readSession("spec.sessionPersistence", kindXBackend+" "+key, spec.SessionPersistence); out.Session != nil {
+		out.Problem, out.Warnings = out.Session.Problem, append(out.Warnings, out.Session.Warnings...)
+		if out.Failed = out.Problem != nil; out.Failed {
+			return out, true
+		}
 	}
 	if spec.Protocol != nil && *spec.Protocol == gateway_xv1alpha1.BackendProtocolMCP {
 		out.Problem = problemf(verdict.UnsupportedProtocol, "spec.protocol", "%q is not spoken here: use HTTP, which carries it", *spec.Protocol)

@@ -78,7 +78,9 @@ func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weigh
 		found := b.resolve(c, at, from, ref.Ref)
 		filters := r.share(at, ref.Filters)
 		if found.Problem == nil && ref.Weight > 0 {
-			found.Problem = b.shareAuths(c, from, &filters, r)
+			if found.Problem = b.shareAuths(c, from, &filters, r); found.Problem != nil {
+				found.Uses = nil
+			}
 		}
 		if found.Problem != nil {
 			r.Unresolved = append(r.Unresolved, found.Problem)
@@ -95,7 +97,7 @@ func (b *build) forward(c *derive.Ctx, from referrer, field string, refs []weigh
 		usable += ref.Weight
 		share := b.give(c, from, ref.Weight, found, filters, r)
 		if share.Redirect == nil {
-			share.Session = names.session(kept, share.Cluster)
+			share.Session = names.session(r.session(kept, found), share.Cluster)
 		}
 		out.Backends = append(out.Backends, share)
 	}

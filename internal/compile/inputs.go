@@ -29,6 +29,7 @@ type inputs struct {
 	configMaps derive.Collection[*core_v1.ConfigMap]
 	bundles    derive.Collection[*certificates_v1beta1.ClusterTrustBundle]
 	externals  derive.Collection[*gateway_xv1alpha1.XBackend]
+	traffic    derive.Collection[*gateway_xv1alpha1.XBackendTrafficPolicy]
 	telemetry  derive.Collection[*gateway_xv1alpha1.XTelemetryPolicy]
 	services   derive.Collection[*core_v1.Service]
 	imports    derive.Collection[*mcs_v1alpha1.ServiceImport]
@@ -54,6 +55,7 @@ func readInputs(g *derive.Graph) inputs {
 		configMaps: derive.Input[*core_v1.ConfigMap](g, kindConfigMap),
 		bundles:    derive.Input[*certificates_v1beta1.ClusterTrustBundle](g, kindClusterTrustBundle),
 		externals:  derive.Input[*gateway_xv1alpha1.XBackend](g, kindXBackend),
+		traffic:    derive.Input[*gateway_xv1alpha1.XBackendTrafficPolicy](g, kindXBackendTrafficPolicy),
 		telemetry:  derive.Input[*gateway_xv1alpha1.XTelemetryPolicy](g, kindXTelemetryPolicy),
 		services:   derive.Input[*core_v1.Service](g, kindService),
 		imports:    derive.Input[*mcs_v1alpha1.ServiceImport](g, kindServiceImport),

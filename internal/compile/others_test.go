@@ -23,7 +23,7 @@ func TestEveryKindHasAVerdict(t *testing.T) {
 		"XMesh": verdict.OutOfScope.Name, "ConfigMap": verdict.NotReferenced.Name, "ClusterTrustBundle": verdict.NotReferenced.Name,
 		"UDPRoute":    verdict.ParentNotFound.Name,
 		"ListenerSet": verdict.ParentNotFound.Name, "ServiceImport": verdict.NotReferenced.Name, "XTelemetryPolicy": verdict.UnsupportedValue.Name,
-		"XBackendTrafficPolicy": verdict.NotYetSupported.Name, "BackendTLSPolicy": verdict.UnsupportedValue.Name, "XBackend": verdict.UnsupportedValue.Name,
+		"XBackendTrafficPolicy": verdict.NotReferenced.Name, "BackendTLSPolicy": verdict.UnsupportedValue.Name, "XBackend": verdict.UnsupportedValue.Name,
 	}
 	for _, kind := range snapshot.Kinds {
 		for _, open := range []bool{true, false} {

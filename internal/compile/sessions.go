@@ -127,6 +127,15 @@ func (n *sessionNames) session(s *session, to model.ClusterID) *model.Session {
 	return &out
 }
 
+// session is what a rule asks for, or what its backend does.
+func (r *rule) session(own *session, to backend) *session {
+	if own != nil || to.Session == nil {
+		return own
+	}
+	r.Uses = append(r.Uses, to.SessionBy)
+	return to.Session
+}
+
 // secured is the session at a listener: cookies of requests by TLS are never sent in clear.
 func secured(s *model.Session, protocol model.Protocol) *model.Session {
 	if s == nil || s.Header != "" || protocol != model.HTTPS {

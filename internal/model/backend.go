@@ -1,6 +1,9 @@
 package model
 
-import "net/netip"
+import (
+	"net/netip"
+	"time"
+)
 
 // ClusterID names one backend as one kind of route uses it. It derives from
 // identity only: "namespace/name:port" for a Service, the same after "serviceimport/"
@@ -22,7 +25,9 @@ type Cluster struct {
 	TLS  *UpstreamTLS
 	// ClientCertificate is shown to the backend, which is reached by TLS; empty is none.
 	ClientCertificate CertificateID `json:",omitzero"`
-	Origins           []Ref
+	// Retries bounds the retries at the backend, of all routes together.
+	Retries RetryBudget `json:",omitzero"`
+	Origins []Ref
 }
 
 // UpstreamProtocol is what the backend speaks.
@@ -66,4 +71,13 @@ type Endpoint struct {
 	Address netip.AddrPort
 	// Draining endpoints take no new requests unless no other is left.
 	Draining bool
+}
+
+// RetryBudget bounds the retries at one backend; the zero budget does not.
+type RetryBudget struct {
+	// Percent is how many of the requests of the last Interval may be retries.
+	Percent  uint32
+	Interval time.Duration
+	// Least is how many retries may be under way at a time however few requests there are.
+	Least uint32
 }

@@ -34,6 +34,10 @@ func Object(object any, s verdict.Status, f Facts, controller gateway_v1.Gateway
 		out := o.DeepCopy()
 		out.Status.Ancestors = mergeAncestors(out.Status.Ancestors, s, controller)
 		return out
+	case *gateway_xv1alpha1.XBackendTrafficPolicy:
+		out := o.DeepCopy()
+		out.Status.Ancestors = mergeAncestors(out.Status.Ancestors, s, controller)
+		return out
 	case *gateway_xv1alpha1.XTelemetryPolicy:
 		out := o.DeepCopy()
 		out.Status.Ancestors = mergeAncestors(out.Status.Ancestors, s, controller)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	envoy_cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	envoy_type_v3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -41,7 +42,10 @@ func cluster(c model.Cluster, o Options) (*envoy_cluster_v3.Cluster, []xdsserve.
 		ConnectTimeout:                durationpb.New(connectTimeout),
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
 		LbPolicy:                      envoy_cluster_v3.Cluster_LEAST_REQUEST,
-		CircuitBreakers:               openBreakers(c.Protocol),
+		CircuitBreakers:               breakers(c),
+	}
+	if err := checkTimeout("retries.interval", c.Retries.Interval); err != nil {
+		return nil, nil, err
 	}
 	uses, err := discover(out, c)
 	if err != nil {
@@ -69,15 +73,23 @@ func discover(out *envoy_cluster_v3.Cluster, c model.Cluster) ([]xdsserve.Name, 
 	return []xdsserve.Name{{Type: xdsserve.Endpoints, Name: string(c.ID)}}, nil
 }
 
-func openBreakers(p model.UpstreamProtocol) *envoy_cluster_v3.CircuitBreakers {
-	connections := uint32(math.MaxUint32)
-	if p == model.UpstreamUDP {
-		connections = udpSessions
-	}
-	return &envoy_cluster_v3.CircuitBreakers{Thresholds: []*envoy_cluster_v3.CircuitBreakers_Thresholds{{
-		MaxConnections:     wrapperspb.UInt32(connections),
+// breakers are open wide but for the clients of UDP, and for retries that a budget bounds.
+func breakers(c model.Cluster) *envoy_cluster_v3.CircuitBreakers {
+	out := &envoy_cluster_v3.CircuitBreakers_Thresholds{
+		MaxConnections:     wrapperspb.UInt32(math.MaxUint32),
 		MaxPendingRequests: wrapperspb.UInt32(math.MaxUint32),
 		MaxRequests:        wrapperspb.UInt32(math.MaxUint32),
 		MaxRetries:         wrapperspb.UInt32(math.MaxUint32),
-	}}}
+	}
+	if c.Protocol == model.UpstreamUDP {
+		out.MaxConnections = wrapperspb.UInt32(udpSessions)
+	}
+	if r := c.Retries; r != (model.RetryBudget{}) {
+		out.MaxRetries, out.RetryBudget = nil, &envoy_cluster_v3.CircuitBreakers_Thresholds_RetryBudget{
+			BudgetPercent:       &envoy_type_v3.Percent{Value: float64(r.Percent)},
+			BudgetInterval:      durationpb.New(r.Interval),
+			MinRetryConcurrency: wrapperspb.UInt32(r.Least),
+		}
+	}
+	return &envoy_cluster_v3.CircuitBreakers{Thresholds: []*envoy_cluster_v3.CircuitBreakers_Thresholds{out}}
 }

@@ -60,6 +60,10 @@
 //     passes, by a whole one. What a service is asked about is the request as it came;
 //     a preflight that CORS answers is not. Its own failure answers 500.
 //
+//   - A least rate of retries: Envoy counts those that are under way, so that a rate is
+//     taken for as many at a time as it has in a second. A request whose retry is over
+//     budget gets what its last try got, which is 503 only where no backend answered.
+//
 //   - A session that ends by time in a cookie that clients drop when they end: Envoy
 //     keeps the time in the cookie's value and tells clients of it, too; a script
 //     takes out what it tells them. A session is a setting of a share, with a cookie

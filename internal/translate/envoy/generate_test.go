@@ -188,6 +188,9 @@ var (
 			Protocol: rapid.SampledFrom([]model.UpstreamProtocol{model.UpstreamHTTP1, model.UpstreamHTTP2, model.UpstreamTCP, model.UpstreamHTTP1, "", "SPDY"}).Draw(t, "protocol"),
 			Host:     name("", "", "a.example", "127.0.0.1").Draw(t, "host"), Port: rapid.SampledFrom([]uint16{0, 80}).Draw(t, "port"), Origins: refs.Draw(t, "refs"),
 		}
+		if rapid.IntRange(0, 3).Draw(t, "budget") == 0 {
+			c.Retries = model.RetryBudget{Percent: rapid.Uint32Range(0, 101).Draw(t, "percent"), Interval: rapid.SampledFrom([]time.Duration{0, time.Second, -1, 1 << 62}).Draw(t, "interval"), Least: rapid.Uint32().Draw(t, "least")}
+		}
 		if rapid.Bool().Draw(t, "tls") {
 			c.TLS = &model.UpstreamTLS{SNI: name("a.example", "10.0.0.1").Draw(t, "sni"), Names: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.SubjectName {
 				return model.SubjectName{URI: rapid.Bool().Draw(t, "uri"), Value: name("a.example", "*.example", "spiffe://a/b").Draw(t, "san")}
