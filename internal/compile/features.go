@@ -26,8 +26,8 @@ func SupportedFeatures() []string {
 
 // omitted are the features of gateways that are not served, and why.
 var omitted = map[features.FeatureName]string{
-	features.SupportGatewayAddressRoutability:        "which networks an address can be reached from is up to the machine; only the default is accepted",
-	features.SupportGatewayAddressRoutabilityCluster: "as GatewayAddressRoutability",
+	features.SupportGatewayAddressRoutability:        "where an address can be reached from is up to the machine's network; an entry that asks for it has no address, and conditions say so",
+	features.SupportGatewayAddressRoutabilityCluster: "standalone there are no addresses of Services; treated as GatewayAddressRoutability",
 	features.SupportGatewayInfrastructure:            "nothing is created for a Gateway that could carry labels and annotations: a proxy is a process",
 	features.SupportGatewayListenerFilters:           "not yet",
 	features.SupportListenerSet:                      "not yet",

@@ -73,7 +73,7 @@ func (s served) conditions(own part) []condition {
 	case !s.Accepted:
 		why := s.refusal(own)
 		c.no(typeAccepted, why)
-		c.no(typeProgrammed, problemf(verdict.Reason{Name: string(gateway_v1.GatewayReasonInvalid)}, why.Field, "%s", why.Message))
+		c.no(typeProgrammed, problemf(verdict.Reason{Name: string(s.unprogrammed())}, why.Field, "%s", why.Message))
 	case len(refused) > 0:
 		c.yes(typeAccepted, string(gateway_v1.GatewayReasonListenersNotValid), census(refused, accepted))
 		own.missed(&c)
@@ -81,6 +81,7 @@ func (s served) conditions(own part) []condition {
 		c.yes(typeAccepted, string(gateway_v1.GatewayReasonAccepted), "the Gateway is served")
 		own.missed(&c)
 	}
+	s.assigned(&c)
 	if s.gateway.ClientCertificate != nil {
 		c.judge(typeResolvedRefs, string(gateway_v1.GatewayReasonResolvedRefs), "every reference is resolved", s.Unpresented)
 	}

@@ -36,6 +36,8 @@ type gateway struct {
 	Settings model.Settings
 	// Addresses to bind; the zero Addr is the process default.
 	Addresses []netip.Addr
+	// Unassigned is why entries of spec.addresses have no address, while others may.
+	Unassigned []*problem
 	// Listeners are its own in order of the spec, and once merged then those of the
 	// ListenerSets that attach to it, in order of precedence.
 	Listeners []listener
@@ -86,7 +88,7 @@ func (b *build) readGateway(c *derive.Ctx, key string, object *gateway_v1.Gatewa
 		g.Frontend = object.Spec.TLS.Frontend
 	}
 	g.ClientCertificate = backendCertificate(object)
-	g.Warnings = unserved(object.Spec)
+	g.Warnings = append(g.Warnings, unserved(object.Spec)...)
 	g.allow(object.Spec.AllowedListeners)
 	return g, true
 }
@@ -107,37 +109,6 @@ func (b *build) settings(c *derive.Ctx, g *gateway, class class, object *gateway
 	}
 	g.Configs = distinct(g.Configs)
 	g.Settings = settle(class.Settings, own)
-}
-
-// bind reads spec.addresses. An address without a value may be any, so it is the default.
-func (g *gateway) bind(wanted []gateway_v1.GatewaySpecAddress) {
-	for i, a := range wanted {
-		address, why := bindable(i, a)
-		g.Problem = first(g.Problem, why)
-		g.Addresses = append(g.Addresses, address)
-	}
-	if len(g.Addresses) == 0 {
-		g.Addresses = []netip.Addr{{}}
-	}
-	g.Addresses = apart(g.Addresses)
-}
-
-func bindable(i int, a gateway_v1.GatewaySpecAddress) (netip.Addr, *problem) {
-	kind := orElse(a.Type, gateway_v1.IPAddressType)
-	field := indexed("spec.addresses", i)
-	switch {
-	case kind != gateway_v1.IPAddressType:
-		return netip.Addr{}, problemf(verdict.UnsupportedAddress, field+".type", "%q: only %s can be bound", kind, gateway_v1.IPAddressType)
-	case a.Routability != gateway_v1.GatewayAddressRoutabilityDefault:
-		return netip.Addr{}, problemf(verdict.UnsupportedAddress, field+".routability", "%q: leave it out", a.Routability)
-	case a.Value == "":
-		return netip.Addr{}, nil
-	}
-	address, err := netip.ParseAddr(a.Value)
-	if err != nil || address.Zone() != "" {
-		return netip.Addr{}, problemf(verdict.UnsupportedAddress, field+".value", "%q: must be an IP address without a zone", a.Value)
-	}
-	return address.Unmap(), nil
 }
 
 // unserved are the fields of a Gateway that have no effect yet. Those that must
