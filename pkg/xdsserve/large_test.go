@@ -32,7 +32,11 @@ func TestReconnectWithManyScopes(t *testing.T) {
 	if listed < 4<<20 {
 		t.Fatalf("%d bytes are no large request", listed)
 	}
-	r := scopedEnvoy(t, published...)
+	r := scopedRig(t)
+	r.log.patience = 5 * patience // Envoy takes seconds for so many, on an idle machine
+	first := r.Publish(set(published...))
+	startEnvoy(r, "envoy-0")
+	r.settle(first, 1)
 	r.stop()
 	mark := r.log.mark()
 	r.start(xdsserve.Options{})

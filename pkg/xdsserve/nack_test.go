@@ -231,8 +231,7 @@ func TestNoGhostAfterARefusal(t *testing.T) {
 			continue // what nobody asks for any more is gone
 		}
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, xdsserve.Options{Drain: 1500 * time.Millisecond})
-			r.bootstrap, r.drain = bootstrap+subscriber, "1"
+			r := scopedRig(t)
 			r.settle(r.Publish(set(c.before...)), 0)
 			e := startEnvoy(r, "envoy-0")
 			r.settle(1, 1)

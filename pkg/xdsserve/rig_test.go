@@ -92,8 +92,10 @@ type eventLog struct {
 	t      testing.TB
 	mu     sync.Mutex
 	events []xdsserve.Event
-	news   chan struct{}                 // closed at the next event
-	on     map[xdsserve.EventKind]func() // what to do at the next of a kind
+	// patience is how long it waits for an event.
+	patience time.Duration
+	news     chan struct{}                 // closed at the next event
+	on       map[xdsserve.EventKind]func() // what to do at the next of a kind
 }
 
 // cutAt does something once, at the next event of a kind, before anything follows it.
@@ -103,7 +105,9 @@ func (l *eventLog) cutAt(k xdsserve.EventKind, do func()) {
 	l.on = map[xdsserve.EventKind]func(){k: do}
 }
 
-func newEventLog(t testing.TB) *eventLog { return &eventLog{t: t, news: make(chan struct{})} }
+func newEventLog(t testing.TB) *eventLog {
+	return &eventLog{t: t, news: make(chan struct{}), patience: patience}
+}
 
 func (l *eventLog) add(e xdsserve.Event) {
 	l.mu.Lock()
@@ -137,7 +141,7 @@ func (l *eventLog) since(mark int) []xdsserve.Event {
 // until waits until done holds; it is asked after each event.
 func (l *eventLog) until(done func([]xdsserve.Event) bool) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(l.t.Context(), l.patience)
 	defer cancel()
 	for {
 		events, news := l.all()
@@ -147,7 +151,7 @@ func (l *eventLog) until(done func([]xdsserve.Event) bool) {
 		select {
 		case <-news:
 		case <-ctx.Done():
-			l.t.Fatalf("gave up after %v; events:\n%s", patience, lines(events))
+			l.t.Fatalf("gave up after %v; events:\n%s", l.patience, lines(events))
 		}
 	}
 }

@@ -40,11 +40,18 @@ const subscriber = `
 // scopedEnvoy is oneEnvoy with a subscriber.
 func scopedEnvoy(t *testing.T, published ...xdsserve.Resource) *rig {
 	t.Helper()
-	r := newRig(t, xdsserve.Options{Drain: 1500 * time.Millisecond})
-	r.bootstrap, r.drain = bootstrap+subscriber, "1"
+	r := scopedRig(t)
 	seq := r.Publish(xdsserve.Update{Set: published})
 	startEnvoy(r, "envoy-0")
 	r.settle(seq, 1)
+	return r
+}
+
+// scopedRig is a rig whose Envoys have a subscriber.
+func scopedRig(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t, xdsserve.Options{Drain: 1500 * time.Millisecond})
+	r.bootstrap, r.drain = bootstrap+subscriber, "1"
 	return r
 }
 
