@@ -23,6 +23,7 @@ type Metrics struct {
 	BytesSent          prometheus.Counter
 	Nacks              *prometheus.CounterVec // type
 	Streams            prometheus.Gauge
+	Connections        prometheus.Counter
 	RejectedInputs     prometheus.Gauge
 	SourceFiles        prometheus.Gauge
 	ProxyRestarts      prometheus.Counter
@@ -132,6 +133,11 @@ func (m *Metrics) describeProxies(c *catalog) {
 		Name:  "gatehouse_xds_streams",
 		Help:  "Proxies connected now.",
 		Watch: "Equals the number of Gateways that are served here.",
+	}).WithLabelValues()
+	m.Connections = c.counter(Metric{
+		Name:  "gatehouse_xds_connections_total",
+		Help:  "Streams that proxies opened.",
+		Watch: "One for each start of a proxy or of Gatehouse; more are connections that broke.",
 	}).WithLabelValues()
 	m.ProxyRestarts = c.counter(Metric{
 		Name:  "gatehouse_proxy_restarts_total",

@@ -35,6 +35,7 @@ func countAnswer(m *observe.Metrics, e xdsserve.Event) {
 	switch e.Kind {
 	case xdsserve.Connected:
 		m.Streams.Inc()
+		m.Connections.Inc()
 	case xdsserve.Disconnected:
 		m.Streams.Dec()
 	case xdsserve.Sent:
