@@ -25,15 +25,15 @@ func TestRequestsAreAnsweredAsSpecified(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, Options{})
 		w.apply(classYAML)
-		gateway := drawHTTPGateway(rt)
-		w.apply(gateway)
+		all := drawHTTPListeners(rt)
+		w.apply(shareOut(rt, all)...)
 		var routes []*gateway_v1.HTTPRoute
 		for i := range rapid.IntRange(1, 4).Draw(rt, "routes") {
 			edits := decode(t, drawRedirects(rt, i))
 			routes = append(routes, edits[0].Value.(*gateway_v1.HTTPRoute))
 			w.edit(edits...)
 		}
-		listeners := decode(t, gateway)[0].Value.(*gateway_v1.Gateway).Spec.Listeners
+		listeners := decode(t, gatewayYAML(all...))[0].Value.(*gateway_v1.Gateway).Spec.Listeners
 		for range 20 {
 			r := drawRequest(rt)
 			want, got := specified(listeners, routes, r), w.answers("shop/edge/80", r)
@@ -44,7 +44,18 @@ func TestRequestsAreAnsweredAsSpecified(t *testing.T) {
 	})
 }
 
-func drawHTTPGateway(t *rapid.T) string {
+// shareOut gives some of the listeners to a Gateway and the others to a ListenerSet:
+// requests are answered as if the Gateway had them all.
+func shareOut(t *rapid.T, all []string) []string {
+	own := rapid.IntRange(1, len(all)).Draw(t, "own listeners")
+	out := []string{openYAML(all[:own]...)}
+	if own < len(all) {
+		out = append(out, setYAML("shop", "more", january, all[own:]...))
+	}
+	return out
+}
+
+func drawHTTPListeners(t *rapid.T) []string {
 	hosts := rapid.SliceOfNDistinct(rapid.SampledFrom(drawnHosts), 1, 4, rapid.ID[string]).Draw(t, "listeners")
 	var listeners []string
 	for i, host := range hosts {
@@ -54,13 +65,13 @@ func drawHTTPGateway(t *rapid.T) string {
 		}
 		listeners = append(listeners, l+"}")
 	}
-	return gatewayYAML(listeners...)
+	return listeners
 }
 
 // drawRedirects is a route whose every rule redirects to a host of its own.
 func drawRedirects(t *rapid.T, i int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kind: HTTPRoute\nmetadata: {name: r%d, namespace: %s%s}\nspec:\n  parentRefs: [{name: edge, namespace: shop%s}]\n", i, pick(t, "namespace", drawnNamespaces...), drawAge(t), pick(t, "section", "", "", ", sectionName: l0", ", sectionName: l1"))
+	fmt.Fprintf(&b, "kind: HTTPRoute\nmetadata: {name: r%[1]d, namespace: %[2]s%[3]s}\nspec:\n  parentRefs: [{name: edge, namespace: shop%[4]s}, {kind: ListenerSet, name: more, namespace: shop%[4]s}]\n", i, pick(t, "namespace", drawnNamespaces...), drawAge(t), pick(t, "section", "", "", ", sectionName: l0", ", sectionName: l1"))
 	var hosts []string
 	for range rapid.IntRange(0, 2).Draw(t, "hosts") {
 		hosts = append(hosts, fmt.Sprintf("%q", pick(t, "hostname", drawnHosts[1:]...)))
