@@ -200,3 +200,26 @@ func TestSessionsForEverySpelling(t *testing.T) {
 		}
 	}
 }
+
+// TestRetryBudget: what is over a backend's budget is not tried again, although its
+// route asks for it.
+func TestRetryBudget(t *testing.T) {
+	for _, c := range []struct {
+		budget model.RetryBudget
+		tries  int64
+	}{
+		{model.RetryBudget{}, 3},
+		{model.RetryBudget{Percent: 1, Interval: 10 * time.Second}, 1},
+		{model.RetryBudget{Percent: 1, Interval: 10 * time.Second, Least: 1}, 3}, // one at a time
+	} {
+		busy := startCounted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+		hosts := everything("busy")
+		hosts[0].Routes[0].Forward.Retry = &model.Retry{Attempts: 2, Codes: []uint32{503}, Backoff: time.Millisecond}
+		w := plain(hosts, map[string]netip.AddrPort{"busy": busy.at})
+		w.Clusters[0].Retries = c.budget
+		got := serve(t, w).ask(question{})
+		if got.Status != 503 || busy.seen.Load() != c.tries {
+			t.Errorf("budget %+v: status %d after %d tries, want %d", c.budget, got.Status, busy.seen.Load(), c.tries)
+		}
+	}
+}
