@@ -28,7 +28,7 @@ func urlPath(field, value string) *problem { return faulty(field, value, model.P
 // hostname checks a host name in lower case. Gateway API allows no addresses for one.
 func hostname(field, name string, wildcard bool) *problem {
 	if model.IsAddress(name) {
-		return faulty(field, name, "an IP address is no host name: use a name, or leave it out")
+		return faulty(field, name, "an IP address is no host name: use a name")
 	}
 	return faulty(field, name, model.HostnameFault(name, wildcard))
 }

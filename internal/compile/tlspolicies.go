@@ -121,8 +121,8 @@ func policyProblem(p *problem) *problem {
 func (b *build) policyUse(c *derive.Ctx, self store.Key, at tlsPolicy, conflict *problem) Finding {
 	used := b.usedBySomething(c, self.String())
 	switch why := at.failure(); {
-	case at.Invalid != nil && at.Invalid.Reason.Class == verdict.FailureClass:
-		return fail(self, at.Invalid)
+	case !used && at.Invalid != nil && at.Invalid.Reason.Name == verdict.UnsupportedValue.Name:
+		return exclude(self, at.Invalid)
 	case conflict != nil:
 		return exclude(self, conflict)
 	case !used:

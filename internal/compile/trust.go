@@ -61,10 +61,21 @@ func (b *build) readTrust(c *derive.Ctx, field, namespace string, spec gateway_v
 	if out.Unresolved != nil && good == 0 {
 		out.Invalid = first(out.Invalid, problemf(verdict.NoValidCACertificate, out.Unresolved.Field, "no authority can be used: %s", out.Unresolved.Message).about(out.Unresolved.Related...))
 	}
+	if out.Invalid != nil {
+		out.Invalid = closing(out.Invalid)
+	}
 	if out.Invalid == nil && out.Unresolved == nil {
 		out.TLS = tls
 	}
 	return out
+}
+
+// closing makes an outcome of a failure: were the policy rejected, what it is for
+// would be reached in clear.
+func closing(why *problem) *problem {
+	closed := *why
+	closed.Reason.Class = verdict.OutcomeClass
+	return &closed
 }
 
 // failure is why a backend cannot be verified, or nil.

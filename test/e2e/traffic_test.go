@@ -37,12 +37,14 @@ func TestTraffic(t *testing.T) {
 	}
 	s.run(t)
 	s.must(t, s.WaitReady)
-	for _, st := range slices.Concat(matches, precedences, filters, redirects, rewrites, forwards, backends, hostnames) {
+	for _, st := range slices.Concat(matches, precedences, filters, redirects, rewrites, forwards, pairs, backends, hostnames) {
 		t.Run(st.name, func(t *testing.T) { s.tell(t, st) })
 	}
 	t.Run("weights", s.weights)
 	t.Run("mirrors", s.mirrors)
+	t.Run("pairs", s.pairsCounted)
 	t.Run("gRPC", s.calls)
+	t.Run("WebSocket", s.webSocket)
 	t.Run("backend TLS", s.backendTLS)
 	t.Run("client certificates", s.clientCertificates)
 	t.Run("mutual TLS", s.mutualTLS)
