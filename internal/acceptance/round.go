@@ -2,194 +2,148 @@ package acceptance
 
 import (
 	"maps"
-	"slices"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
-// Refusal is a check's verdict over a trial: the objects at fault and the reason.
-type Refusal struct {
-	// Culprits are the objects whose revisions the check names.
-	Culprits []store.Key
-	// Suspects returns everything that what was refused rests on. It is asked, if
-	// it is not nil, when no culprit has changed: then one of these must have.
-	Suspects func() []store.Key
-	Step     verdict.Step
-}
-
-// Rejection is an observed revision that is not accepted.
-type Rejection struct {
-	Object store.Key
-	// Refused is the observed value; nil is a deletion that was refused.
-	Refused any
-	// Retained tells that an earlier accepted revision stays in force.
-	Retained bool
-	// Steps say why; never empty.
-	Steps []verdict.Step
-	// Evidence is what Rules.Testify said of Object in the trial that was refused.
-	Evidence any
-	// rests are the values of the other objects that the refusal rests on: one of
-	// them may be at fault instead, or may mend it.
-	rests map[store.Key]any
-}
-
-// Rules are what a round is made of. Both functions are pure.
-type Rules struct {
-	// Eval evaluates a view, starting from any earlier state.
-	Eval func(from derive.State, view store.View) derive.Result
-	// Check judges a trial by what it changes against the accepted state. Refusals
-	// must name culprits; a trial without refusals is valid.
-	Check func(trial derive.Result) []Refusal
-	// Testify returns what a trial says of one object, to be kept with its
-	// rejection: what would be true had it been accepted. Nil keeps nothing.
-	Testify func(trial derive.State, object store.Key) any
-}
-
-// Input is what a round starts from.
-type Input struct {
-	Observed store.View
-	// Accepted is the state that the last round accepted; the zero State at the start.
-	Accepted derive.State
-	// Standing are the rejections of the last round.
-	Standing map[store.Key]Rejection
-}
-
-// Decision is what a round ends with.
-type Decision struct {
-	// State is the new accepted state; its Delta is against Input.Accepted.
-	State derive.State
-	Delta derive.Delta
-	// Rejected are all rejections that stand now.
-	Rejected map[store.Key]Rejection
-	// Unresolved are refusals that name no changed object: the values at fault
-	// are left out of the outputs, and nothing could be withheld to mend it.
-	Unresolved []Refusal
-	Wants      []store.Key
-	Faults     []derive.Fault
-	// Work is the sum over all trials.
-	Work derive.Work
-	// Trials counts evaluations; 1 when nothing new is at fault.
-	Trials int
-}
-
-// Round decides over the observed view. It takes one trial, and one more for
-// each set of culprits found. The result does not depend on the order in which
-// changes were captured.
+// Round decides over the observed view: in one trial when nothing new is at fault,
+// and otherwise by a search for what is.
 func (r Rules) Round(in Input) Decision {
-	withheld := r.stillWithheld(in)
-	work := derive.Work{Functions: map[string]int{}}
-	for trials := 1; ; trials++ {
-		trial := r.Eval(in.Accepted, candidate(in, withheld))
-		add(&work, trial.Work)
-		refusals := r.Check(trial)
-		found, unresolved := culprits(in, withheld, refusals)
-		if len(found) == 0 {
-			return decide(trial, withheld, unresolved, trials, work)
+	s := newSearch(r, in)
+	s.decide()
+	return s.decision()
+}
+
+// decide goes from the cheapest way to find what is at fault to the dearest, and
+// ends where everything else has advanced.
+func (s *search) decide() {
+	if open := s.byProvenance(s.open); len(open) > 0 && !s.stopped() {
+		s.bisect(open)
+	}
+	s.again()
+	s.together()
+}
+
+// byProvenance tries groups without those that refusals name, until what is left is
+// accepted or refused for a reason that names none. It returns what is left to search.
+func (s *search) byProvenance(open []group) []group {
+	for {
+		t := s.try(open)
+		if t.ok() {
+			s.advance(t, open)
+			return nil
 		}
-		for key, c := range found {
-			withheld[key] = r.reject(in, key, c, trial.State)
+		if s.stopped() {
+			return open
 		}
+		named := s.named(t, open)
+		if len(named) == 0 {
+			if len(open) == 0 { // nothing can be withheld
+				s.unresolved = t.refusals
+				s.advance(t, nil)
+			}
+			return open
+		}
+		for _, c := range named {
+			s.withhold(c)
+		}
+		open = except(open, s.isWithheld)
 	}
 }
 
-// candidate is the observed view with the withheld objects as last accepted.
-func candidate(in Input, withheld map[store.Key]Rejection) store.View {
-	if len(withheld) == 0 {
-		return in.Observed
+// bisect searches groups that are bad as a whole, starting from something valid: the
+// accepted revisions, or nothing at all, or everything observed but one object.
+func (s *search) bisect(groups []group) {
+	if s.holds() {
+		s.halve(groups, true)
+		return
 	}
-	keys := slices.SortedFunc(maps.Keys(withheld), store.Key.Compare)
-	return in.Observed.Substitute(in.Accepted.View(), keys...)
-}
-
-// stillWithheld keeps a standing rejection while the refused revision is what is
-// observed and nothing that its refusal rests on has changed since.
-func (r Rules) stillWithheld(in Input) map[store.Key]Rejection {
-	kept := make(map[store.Key]Rejection, len(in.Standing))
-	for key, rejection := range in.Standing {
-		if same(in.Observed, key, rejection.Refused) && rejection.unmoved(in.Observed) {
-			kept[key] = rejection
+	if s.in.Accepted.View().Revision() != 0 && !s.stopped() {
+		if s.forget(); s.holds() {
+			s.halve(s.open, false)
+			return
 		}
 	}
-	return kept
+	s.noBaseline = !s.stopped() && !s.leaveOneOut(s.open) && !s.stopped()
 }
 
-func same(view store.View, key store.Key, value any) bool {
-	now, _ := view.Get(key)
-	return store.Identical(now, value)
+// holds reports whether the base itself is valid.
+func (s *search) holds() bool {
+	t := s.try(nil)
+	if t.ok() {
+		s.advance(t, nil)
+	}
+	return t.ok()
 }
 
-func (r Rejection) unmoved(observed store.View) bool {
-	for key, value := range r.rests {
-		if !same(observed, key, value) {
+// forget starts from nothing: everything observed is to be decided about.
+func (s *search) forget() {
+	s.base, s.forgot = derive.State{}, true
+	s.open, s.always = s.captured(s.base.View(), s.in.Observed)
+	s.resting = nil
+	clear(s.standing)
+	clear(s.withheld)
+}
+
+// halve finds what is at fault among groups: good halves advance, bad ones are
+// halved again. Of groups known to be bad as a whole, the whole is not tried again.
+func (s *search) halve(groups []group, known bool) (good bool) {
+	if len(groups) == 0 || s.stopped() {
+		return true
+	}
+	if !known || len(groups) == 1 {
+		t := s.try(groups)
+		switch {
+		case t.ok():
+			s.advance(t, groups)
+			return true
+		case s.stopped():
+			return false
+		case len(groups) == 1:
+			s.withhold(s.alone(t, groups[0]))
 			return false
 		}
 	}
-	return true
+	middle := len(groups) / 2
+	left := s.halve(groups[:middle], false)
+	s.halve(groups[middle:], left)
+	return false
 }
 
-// cause is why an object is withheld, and what that rests on.
-type cause struct {
-	steps []verdict.Step
-	rests []store.Key
-}
-
-// culprits are the objects that this round can withhold for its refusals: those
-// named whose observed revision is not yet accepted, or else the suspects.
-func culprits(in Input, withheld map[store.Key]Rejection, refusals []Refusal) (map[store.Key]cause, []Refusal) {
-	found := map[store.Key]cause{}
-	var unresolved []Refusal
-	for _, refusal := range refusals {
-		open := func(keys []store.Key) []store.Key {
-			return slices.DeleteFunc(slices.Clone(keys), func(key store.Key) bool {
-				_, out := withheld[key]
-				return out || !changed(in, key)
-			})
-		}
-		guilty := open(refusal.Culprits)
-		if len(guilty) == 0 && refusal.Suspects != nil {
-			guilty = open(refusal.Suspects())
-		}
-		if len(guilty) == 0 {
-			unresolved = append(unresolved, refusal)
-		}
-		for _, key := range guilty {
-			c := found[key]
-			c.steps = append(c.steps, refusal.Step)
-			c.rests = append(append(append(c.rests, guilty...), refusal.Culprits...), refusal.Step.Related...)
-			found[key] = c
+// decision is what the search came to.
+func (s *search) decision() Decision {
+	d := Decision{
+		State: s.base, Delta: s.delta, Rejected: maps.Clone(s.standing), Unresolved: s.unresolved,
+		Unavailable: s.unavailable, NoBaseline: s.noBaseline,
+		Wants: s.base.Wants(), Faults: s.faults, Work: s.work, Trials: s.trials,
+	}
+	if s.noBaseline {
+		d.State, d.Delta = s.in.Accepted, derive.Delta{}
+	} else if s.advances > 1 || s.forgot {
+		d.Delta = s.Between(s.in.Accepted, s.base)
+	}
+	for _, c := range s.withheld {
+		for _, key := range c.keys {
+			d.Rejected[key] = s.reject(key, c)
 		}
 	}
-	return found, unresolved
+	return d
 }
 
-func changed(in Input, key store.Key) bool {
-	accepted, had := in.Accepted.View().Get(key)
-	observed, has := in.Observed.Get(key)
-	return had != has || !store.Identical(accepted, observed)
-}
-
-func (r Rules) reject(in Input, key store.Key, c cause, trial derive.State) Rejection {
-	observed, _ := in.Observed.Get(key)
-	_, retained := in.Accepted.View().Get(key)
-	out := Rejection{Object: key, Refused: observed, Retained: retained, Steps: c.steps, rests: map[store.Key]any{}}
+func (s *search) reject(key store.Key, c cause) Rejection {
+	observed, _ := s.in.Observed.Get(key)
+	_, retained := s.base.View().Get(key)
+	out := Rejection{Object: key, Refused: observed, Retained: retained, Steps: c.steps, rests: map[store.Key]any{}, loose: c.loose}
 	for _, other := range c.rests {
-		if other != key {
-			out.rests[other], _ = in.Observed.Get(other)
+		if s.identity(other) != c.identity {
+			out.rests[other], _ = s.in.Observed.Get(other)
 		}
 	}
-	if r.Testify != nil {
-		out.Evidence = r.Testify(trial, key)
+	if s.Testify != nil {
+		out.Evidence = s.Testify(c.trial, key)
 	}
 	return out
-}
-
-func decide(trial derive.Result, withheld map[store.Key]Rejection, unresolved []Refusal, trials int, work derive.Work) Decision {
-	return Decision{
-		State: trial.State, Delta: trial.Delta, Rejected: withheld, Unresolved: unresolved,
-		Wants: trial.Wants, Faults: trial.Faults, Work: work, Trials: trials,
-	}
 }
 
 func add(sum *derive.Work, w derive.Work) {

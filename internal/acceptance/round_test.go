@@ -33,6 +33,9 @@ func newProduct() *product {
 		if needs && !derive.Has(c, in, needed) {
 			return "!needs " + needed, true
 		}
+		if wanted, wants := strings.CutPrefix(word, "wants:"); wants {
+			derive.Has(c, in, wanted) // the answer is for others to judge
+		}
 		return word, true
 	})
 	return p
@@ -43,7 +46,7 @@ func (p *product) rules() acceptance.Rules {
 		value, _ := derive.Lookup(trial, p.out, key.Name)
 		return value
 	}
-	return acceptance.Rules{Eval: p.graph.Eval, Testify: testify, Check: func(trial derive.Result) []acceptance.Refusal {
+	return acceptance.Rules{Eval: p.graph.Eval, Between: p.graph.Between, Testify: testify, Check: func(trial derive.Result) []acceptance.Refusal {
 		out := p.refusePairs(trial)
 		for c := range derive.Changes(trial.Delta, p.out) {
 			if !c.Has || !strings.Contains(c.New, "!") {
@@ -191,18 +194,19 @@ func TestSuspectsAreWithheldWhenNoCulpritChanged(t *testing.T) {
 	}
 }
 
-// Two objects refused together: mending one releases the other.
-func TestReleasedWhenTheOtherCulpritIsMended(t *testing.T) {
+// Two objects refused together: the older stays, here by name, and mending it
+// releases the other.
+func TestOfTwoBadTogetherTheOlderStays(t *testing.T) {
 	s := newSession()
 	s.pairs = true
 	s.round(set("a", "pair"), set("b", "pair"))
-	if len(s.last.Rejected) != 2 {
-		t.Fatalf("rejected %v, want both", s.last.Rejected)
+	if diff := cmp.Diff(map[string]string{"a": "pair"}, s.serving()); diff != "" {
+		t.Fatalf("serving (-want +got):\n%s", diff)
 	}
 
-	s.round(set("b", "single"))
+	s.round(set("a", "single"))
 
-	if diff := cmp.Diff(map[string]string{"a": "pair", "b": "single"}, s.serving()); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "single", "b": "pair"}, s.serving()); diff != "" {
 		t.Errorf("serving (-want +got):\n%s", diff)
 	}
 }
@@ -217,14 +221,18 @@ func TestRejectionKeepsItsEvidence(t *testing.T) {
 	}
 }
 
-func TestRefusalOfNothingChangedIsReported(t *testing.T) {
+// What is at fault did not change: the change that made it so is refused.
+func TestDeletionThatBreaksAnotherIsRefused(t *testing.T) {
 	s := newSession()
 	s.round(set("a", "needs:b"), set("b", "here"))
 
-	s.round(set("b", nil)) // a is at fault now, and did not change
+	s.round(set("b", nil), set("c", "new"))
 
-	if len(s.last.Unresolved) != 1 || len(s.last.Rejected) != 0 {
-		t.Errorf("unresolved %v, rejected %v; want one unresolved", s.last.Unresolved, s.last.Rejected)
+	if diff := cmp.Diff(map[string]string{"a": "needs:b", "b": "here", "c": "new"}, s.serving()); diff != "" {
+		t.Errorf("serving (-want +got):\n%s", diff)
+	}
+	if got := s.last.Rejected[word("b")]; got.Refused != nil || !got.Retained {
+		t.Errorf("rejection = %+v, want the deletion refused", got)
 	}
 }
 

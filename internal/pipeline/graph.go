@@ -3,8 +3,11 @@ package pipeline
 import (
 	"slices"
 
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/compile"
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -54,10 +57,39 @@ func (g *Graph) Resources() []Resources {
 
 // Rules are the rules of acceptance over this evaluation.
 func (g *Graph) Rules() acceptance.Rules {
-	return acceptance.Rules{Eval: g.Eval, Check: g.check, Testify: func(trial derive.State, object store.Key) any {
-		finding, _ := g.Compiled.Findings.Lookup(trial, object)
-		return finding
-	}}
+	return acceptance.Rules{
+		Eval: g.Eval, Between: g.Between, Check: g.check, Reads: g.reads, Identity: identity, Created: created,
+		Testify: func(trial derive.State, object store.Key) any {
+			finding, _ := g.Compiled.Findings.Lookup(trial, object)
+			return finding
+		},
+	}
+}
+
+// identity is the object of a key: how tables were looked up last is no object's.
+func identity(key store.Key) string {
+	if key.Collection == model.LayoutCollection {
+		return ""
+	}
+	return key.String()
+}
+
+func created(value any) int64 {
+	if o, ok := value.(meta_v1.Object); ok {
+		return o.GetCreationTimestamp().UnixNano()
+	}
+	return 0
+}
+
+// reads is what the resources that a trial changes rest on.
+func (g *Graph) reads(trial derive.Result) []store.Key {
+	var out []store.Key
+	for _, collection := range g.Resources() {
+		for c := range derive.Changes(trial.Delta, collection.Of) {
+			out = append(out, trial.State.Origins(collection.node, c.Key)...)
+		}
+	}
+	return out
 }
 
 // culpritsOf are the objects at fault for what is missing from an output.

@@ -1,0 +1,116 @@
+package acceptance
+
+import (
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+)
+
+// Refusal is why a trial is not valid: the objects at fault, if that is known, and
+// the reason.
+type Refusal struct {
+	// Culprits are the objects whose revisions are at fault; none are known of what
+	// a validator refuses without naming anything.
+	Culprits []store.Key
+	// Suspects returns everything that what was refused rests on. It is asked, if
+	// it is not nil, when no culprit has changed: then one of these must have.
+	Suspects func() []store.Key
+	Step     verdict.Step
+}
+
+// Trial is a candidate for validators: complete outputs, and what in them differs
+// from a state that was accepted.
+type Trial struct {
+	Base, State derive.State
+	Delta       derive.Delta
+}
+
+// Answer is a validator's verdict over a Trial. Without refusals it is accepted.
+type Answer struct {
+	Refusals []Refusal
+	// Unavailable is why no verdict could be reached, and empty otherwise. It counts
+	// against no object: the round ends with what it has accepted so far.
+	Unavailable string
+}
+
+// Rules are what a round is made of. All functions but Validate are pure.
+type Rules struct {
+	// Eval evaluates a view, starting from any earlier state.
+	Eval func(from derive.State, view store.View) derive.Result
+	// Between returns what differs from one state to another.
+	Between func(from, to derive.State) derive.Delta
+	// Check judges a trial by what it changes against an accepted state.
+	Check func(trial derive.Result) []Refusal
+	// Validate judges a trial that passed Check; nil accepts it. It may block.
+	Validate func(Trial) Answer
+	// Reads returns what the outputs that a trial changes rest on; nil is nothing. What
+	// a validator refuses without naming anything is tried again when one of these changes.
+	Reads func(trial derive.Result) []store.Key
+	// Testify returns what a trial says of one object, to be kept with its
+	// rejection: what would be true had it been accepted. Nil keeps nothing.
+	Testify func(trial derive.State, object store.Key) any
+	// Identity names the object of a key: aliases and API versions of one object
+	// have one identity, and are decided together. Keys of no object, which no
+	// trial can do without, have the empty one. Nil takes every key for an object.
+	Identity func(store.Key) string
+	// Created orders objects that are bad only together: the older stays. Nil
+	// orders by name alone.
+	Created func(value any) (unixNano int64)
+}
+
+// Rejection is an observed revision that is not accepted.
+type Rejection struct {
+	Object store.Key
+	// Refused is the observed value; nil is a deletion that was refused.
+	Refused any
+	// Retained tells that an earlier accepted revision stays in force.
+	Retained bool
+	// Steps say why; never empty.
+	Steps []verdict.Step
+	// Evidence is what Rules.Testify said of Object in the trial that was refused.
+	Evidence any
+	// rests are the values of the other objects that the refusal rests on: one of
+	// them may be at fault instead, or may mend it.
+	rests map[store.Key]any
+	// loose tells that nothing was named: what is at fault may be elsewhere.
+	loose bool
+}
+
+// Loose reports whether the refusal names no object. Then what is at fault, or
+// would mend it, may be anything: a round with Input.Reconsider finds out.
+func (r Rejection) Loose() bool { return r.loose }
+
+// Input is what a round starts from.
+type Input struct {
+	Observed store.View
+	// Accepted is the state that the last round accepted; the zero State at the start.
+	Accepted derive.State
+	// Standing are the rejections of the last round.
+	Standing map[store.Key]Rejection
+	// Reconsider tries loose rejections again, whatever has changed.
+	Reconsider bool
+}
+
+// Decision is what a round ends with.
+type Decision struct {
+	// State is the new accepted state; its Delta is against Input.Accepted.
+	State derive.State
+	Delta derive.Delta
+	// Rejected are all rejections that stand now.
+	Rejected map[store.Key]Rejection
+	// Unresolved are refusals that stand although no object is left that could be
+	// withheld to mend them: the values at fault are left out of the outputs.
+	Unresolved []Refusal
+	// Unavailable is why a validator gave no verdict: what is observed and neither
+	// accepted nor rejected waits for the next round.
+	Unavailable string
+	// NoBaseline tells that nothing validates, not even without any object: State is
+	// Input.Accepted, and nothing new may be published.
+	NoBaseline bool
+	Wants      []store.Key
+	Faults     []derive.Fault
+	// Work is the sum over all trials.
+	Work derive.Work
+	// Trials counts evaluations; 1 when nothing new is at fault.
+	Trials int
+}
