@@ -64,7 +64,12 @@ var conditions = []condition{
 	{
 		gatewaySubject, string(gateway_v1.GatewayConditionProgrammed), "At least one listener is programmed.",
 		[]string{string(gateway_v1.GatewayReasonProgrammed)},
-		[]string{string(gateway_v1.GatewayReasonInvalid), string(gateway_v1.GatewayReasonPending), string(gateway_v1.GatewayReasonAddressNotUsable)},
+		[]string{string(gateway_v1.GatewayReasonInvalid), string(gateway_v1.GatewayReasonPending), string(gateway_v1.GatewayReasonAddressNotUsable), string(gateway_v1.GatewayReasonAddressNotAssigned)},
+	},
+	{
+		gatewaySubject, string(gateway_v1.GatewayConditionAddressesAssigned), "Every address that asks for a routability is assigned; none is here.",
+		nil,
+		[]string{string(gateway_v1.GatewayReasonAddressesNotAssigned), string(gateway_v1.GatewayReasonAddressesPartiallyAssigned)},
 	},
 	{
 		gatewaySubject, string(gateway_v1.GatewayConditionResolvedRefs), "The certificate that the Gateway shows to backends can be used.",
