@@ -136,3 +136,31 @@ func TestTablesOfHTTPSListeners(t *testing.T) {
 		t.Errorf("conditions %s", overlapping)
 	}
 }
+
+// Where a port has very many HTTPS listeners, a table names only those others that
+// its own domain covers, and everything else is misdirected.
+func TestTablesOfManyHTTPSListeners(t *testing.T) {
+	tls := "port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: s}]}"
+	listeners := []string{"{name: any, " + tls + "}", "{name: wild, hostname: '*.w.example', " + tls + "}", "{name: below, hostname: x.w.example, " + tls + "}"}
+	for i := range crowd {
+		listeners = append(listeners, fmt.Sprintf("{name: l%d, hostname: l%d.example, %s}", i, i, tls))
+	}
+	w := with(t, classYAML, "kind: Secret\nmetadata: {name: s, namespace: shop}\ndata: "+testPairs(t)["good"], gatewayYAML(listeners...))
+	domains := func(table string) (own, wrong []string) {
+		for _, h := range w.hostsOf(table) {
+			if h.Misdirected {
+				wrong = append(wrong, h.Domain)
+			} else {
+				own = append(own, h.Domain)
+			}
+		}
+		return own, wrong
+	}
+	own, wrong := domains("shop/edge/443/l7")
+	equal(t, [][]string{own, wrong}, [][]string{{"l7.example"}, {"*"}})
+	own, wrong = domains("shop/edge/443/wild")
+	equal(t, [][]string{own, wrong}, [][]string{{"*.w.example"}, {"*", "x.w.example"}})
+	own, wrong = domains("shop/edge/443/any")
+	equal(t, own, []string{"*"})
+	equal(t, len(wrong), crowd+2)
+}

@@ -183,42 +183,56 @@ func TestIsolationAcrossObjects(t *testing.T) {
 // One of many ListenerSets costs its own routes and functions that run once,
 // however many others there are.
 func TestWorkOfOneListenerSet(t *testing.T) {
-	edits := map[string]func(w *world) derive.Result{
-		"is created": func(w *world) derive.Result { return w.apply(numberedSet(99999, "")) },
-		"moves":      func(w *world) derive.Result { return w.apply(numberedSet(7, "new.")) },
-		"is deleted": func(w *world) derive.Result { return w.remove("ListenerSet", "shop/s7") },
-	}
 	attachments := map[string]int{"is created": 0, "moves": 1, "is deleted": 1}
-	ran := map[string][]string{}
-	for _, n := range []int{10, 300} {
-		base := numberedSets(t, n)
-		for name, apply := range edits {
-			w := *base
-			work := apply(&w).Work.Functions
-			equal(t, work["attachment"], attachments[name])
-			var got []string
-			for function, times := range sortedMap(work) {
-				got = append(got, fmt.Sprintf("%s %d", function, times))
-			}
-			ran[name] = append(ran[name], strings.Join(got, ", "))
+	for name, of := range map[string]numberedSet{
+		"HTTP": {listener: "port: 81, protocol: HTTP", few: 10}, "HTTPS": {listener: "port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: s}]}", few: crowd + 10},
+	} {
+		edits := map[string]func(w *world) derive.Result{
+			"is created": func(w *world) derive.Result { return w.apply(of.set(99999, "")) },
+			"moves":      func(w *world) derive.Result { return w.apply(of.set(7, "new.")) },
+			"is deleted": func(w *world) derive.Result { return w.remove("ListenerSet", "shop/s7") },
 		}
-	}
-	for name, each := range ran {
-		if each[0] != each[1] {
-			t.Errorf("a ListenerSet %s:\namong 10:  %s\namong 300: %s", name, each[0], each[1])
+		ran := map[string][]string{}
+		for _, n := range []int{of.few, 300} {
+			base := of.world(t, n)
+			for name, apply := range edits {
+				w := *base
+				work := apply(&w).Work.Functions
+				equal(t, work["attachment"], attachments[name])
+				var got []string
+				for function, times := range sortedMap(work) {
+					got = append(got, fmt.Sprintf("%s %d", function, times))
+				}
+				ran[name] = append(ran[name], strings.Join(got, ", "))
+			}
+		}
+		for edit, each := range ran {
+			if each[0] != each[1] {
+				t.Errorf("a ListenerSet of %s %s:\namong %d:  %s\namong 300: %s", name, edit, of.few, each[0], each[1])
+			}
 		}
 	}
 }
 
-func numberedSets(t *testing.T, n int) *world {
-	documents := []string{classYAML, openYAML("{name: own, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}")}
+// numberedSet is a kind of ListenerSets with a listener each, and how many are few.
+type numberedSet struct {
+	listener string
+	few      int
+}
+
+func (s numberedSet) world(t *testing.T, n int) *world {
+	t.Helper()
+	documents := []string{
+		classYAML, openYAML("{name: own, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}"),
+		"kind: Secret\nmetadata: {name: s, namespace: shop}\ndata: " + testPairs(t)["good"],
+	}
 	for i := range n {
-		documents = append(documents, numberedSet(i, ""), fmt.Sprintf(
+		documents = append(documents, s.set(i, ""), fmt.Sprintf(
 			"kind: HTTPRoute\nmetadata: {name: r%d, namespace: shop}\nspec: {parentRefs: [{kind: ListenerSet, name: s%d}], rules: [{}]}", i, i))
 	}
 	return with(t, documents...)
 }
 
-func numberedSet(i int, prefix string) string {
-	return setYAML("shop", fmt.Sprintf("s%d", i), january, fmt.Sprintf("{name: http, port: 80, protocol: HTTP, hostname: %sh%d.example}", prefix, i))
+func (s numberedSet) set(i int, prefix string) string {
+	return setYAML("shop", fmt.Sprintf("s%d", i), january, fmt.Sprintf("{name: one, hostname: %sh%d.example, %s}", prefix, i, s.listener))
 }

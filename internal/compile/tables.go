@@ -2,6 +2,7 @@ package compile
 
 import (
 	"reflect"
+	"strings"
 
 	"sigs.k8s.io/gateway-api/pkg/features"
 
@@ -21,8 +22,8 @@ type tableSpec struct {
 	Gateway model.GatewayID
 	// Own are the domains of its listeners.
 	Own []ownDomain
-	// Others are the domains of other HTTPS and TLS listeners of the port: a request for
-	// one of them came by the wrong connection.
+	// Others are the domains of other HTTPS and TLS listeners of the port, or of all of
+	// them: a request for one of them came by the wrong connection.
 	Others []string
 }
 
@@ -46,11 +47,12 @@ func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
 			}
 			add(t)
 		case model.HTTPS:
+			domains := s.domains(p.Number)
 			for _, section := range p.Sections {
 				if section.Protocol != model.HTTPS {
 					continue
 				}
-				add(tableSpec{ID: section.table(), Gateway: s.ID, Own: []ownDomain{section.ownDomain()}, Others: s.others(section)})
+				add(tableSpec{ID: section.table(), Gateway: s.ID, Own: []ownDomain{section.ownDomain()}, Others: others(section.Hostname, domains)})
 			}
 		case model.TLS, model.TCP, model.UDP: // they have no requests
 		}
@@ -58,17 +60,40 @@ func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
 	return items
 }
 
-// others are the domains of the HTTPS and TLS listeners that share a port with one
-// of them, whether or not those have a certificate: requests for a listener that
-// cannot serve must not end at another one.
-func (s served) others(self section) []string {
+// domains are those of the HTTPS and TLS listeners of a port, whether or not they have
+// a certificate: requests for a listener that cannot serve must not end at another one.
+func (s served) domains(port uint16) []string {
 	var out []string
 	for _, l := range s.Listeners {
-		if l.Accepted && family(l.Protocol) == model.TLS && l.Port == self.Port && l.id() != self.id() {
+		if l.Accepted && family(l.Protocol) == model.TLS && l.Port == port {
 			out = append(out, domainOf(l.Hostname))
 		}
 	}
 	return distinct(out)
+}
+
+// crowd is how many domains a port may have for every table to tell those of other
+// listeners, which get 421, from names that no listener has, which get 404. Above it
+// everything but a table's own domain gets 421: otherwise n listeners would have n
+// times n domains, and each that comes or goes would change the tables of all.
+const crowd = 64
+
+// others are the domains of a port for which a listener's table answers 421. Those
+// within the listener's own are always among them.
+func others(own string, domains []string) []string {
+	if len(domains) > crowd && own != "" && !strings.HasPrefix(own, "*") {
+		return []string{anyHost}
+	}
+	var out []string
+	for _, domain := range domains {
+		if domain != domainOf(own) && (len(domains) <= crowd || covers(own, hostOf(domain))) {
+			out = append(out, domain)
+		}
+	}
+	if len(domains) > crowd && own != "" {
+		out = append(out, anyHost)
+	}
+	return out
 }
 
 // A table with more exact host names than scopedAbove is scoped, and one with fewer
