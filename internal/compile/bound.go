@@ -49,7 +49,7 @@ func boundItems(_ *derive.Ctx, _ string, s served) []derive.Item[bound] {
 
 // origins are the objects that every listener of a Gateway rests on.
 func (s served) origins() []model.Ref {
-	out := []model.Ref{{Collection: kindGateway, Name: string(s.ID)}}
+	out := []model.Ref{gatewayRef(s.ID)}
 	for _, config := range s.Configs {
 		out = append(out, model.Ref{Collection: "GatewayConfig", Name: config})
 	}

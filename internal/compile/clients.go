@@ -9,7 +9,6 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
-	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // clientFeatures are the features of Gateway API that this file compiles.
@@ -108,7 +107,7 @@ func (p *problem) at(g model.GatewayID) *problem {
 		return nil
 	}
 	return problemf(p.Reason, "", "%s of Gateway %s: %s", p.Field, g, p.Message).
-		about(store.Key{Collection: kindGateway, Name: string(g)}).about(p.Related...)
+		about(gatewayRef(g)).about(p.Related...)
 }
 
 // authorityProblem is a problem in the words that Gateway API has for listeners.

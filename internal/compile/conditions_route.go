@@ -14,7 +14,7 @@ func parentKey(p parent) store.Key {
 	if p.Set != "" {
 		return setRef(p.Set)
 	}
-	return store.Key{Collection: kindGateway, Name: string(p.Gateway)}
+	return gatewayRef(p.Gateway)
 }
 
 // parents are the conditions of a route at each parent of this controller.

@@ -53,7 +53,7 @@ func (b *build) endpoints(c *derive.Ctx, id string) (endpointSet, bool) {
 		add(at.Origin, func(slice *discovery_v1.EndpointSlice) uint16 { return portNumber(slice, port) })
 	} else {
 		for _, service := range b.selectedServices(c, at.Selector) {
-			add(store.Key{Collection: kindService, Name: service}, func(*discovery_v1.EndpointSlice) uint16 { return at.Port })
+			add(serviceRef(service), func(*discovery_v1.EndpointSlice) uint16 { return at.Port })
 		}
 	}
 	if at.Origin.Collection == kindServiceImport {

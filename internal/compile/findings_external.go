@@ -19,15 +19,10 @@ func (b *build) externalFinding(c *derive.Ctx, key string, object *gateway_xv1al
 	}
 	at, _ := derive.Get(c, b.externals, key)
 	finding := b.externalUse(c, self, at)
-	for _, w := range at.Warnings {
-		finding.Steps = append(finding.Steps, w.step(verdict.Warning))
-	}
-	finding.Status = &Status{}
-	for _, gateway := range b.gatewaysUsing(c, self.String()) {
-		conditions := conditions{generation: object.Generation}
-		conditions.judge(typeAccepted, string(gateway_xv1alpha1.BackendReasonAccepted), "the Gateway forwards to it", policyProblem(at.Problem))
-		finding.Status.Ancestors = append(finding.Status.Ancestors, AncestorStatus{Gateway: gateway, Conditions: conditions.list})
-	}
+	finding.Steps = append(finding.Steps, warnings(at.Warnings)...)
+	status := conditions{generation: object.Generation}
+	status.judge(typeAccepted, string(gateway_xv1alpha1.BackendReasonAccepted), "the Gateway forwards to it", policyProblem(at.Problem))
+	finding.Status = atEach(b.gatewaysUsing(c, self.String()), status)
 	return finding, true
 }
 

@@ -7,6 +7,7 @@ import (
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -14,7 +15,7 @@ import (
 
 // gatewayFinding decides over a Gateway.
 func (b *build) gatewayFinding(c *derive.Ctx, key string, _ *gateway_v1.Gateway) (Finding, bool) {
-	self := store.Key{Collection: kindGateway, Name: key}
+	self := gatewayRef(model.GatewayID(key))
 	s, managed := derive.Get(c, b.served, key)
 	if !managed {
 		wish, _ := derive.Get(c, b.wishes, key)
@@ -32,10 +33,7 @@ func (s served) verdict(self store.Key, own part, byDefault netip.Addr) Finding 
 	if !s.Accepted {
 		return exclude(self, s.refusal(own))
 	}
-	var steps []verdict.Step
-	for _, w := range s.Warnings {
-		steps = append(steps, w.step(verdict.Warning))
-	}
+	steps := warnings(s.Warnings)
 	if s.Unpresented != nil {
 		steps = append(steps, s.Unpresented.step(verdict.Warning))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -100,10 +101,7 @@ func (p part) listenerSteps(i int, byDefault netip.Addr) []verdict.Step {
 	if l.InvalidKinds != nil {
 		steps = append(steps, l.InvalidKinds.step(verdict.Warning))
 	}
-	for _, w := range append(o.Missed, l.Warnings...) {
-		steps = append(steps, w.step(verdict.Warning))
-	}
-	return steps
+	return slices.Concat(steps, warnings(o.Missed), warnings(l.Warnings))
 }
 
 // missed tells of an address that was asked for and cannot be used.

@@ -133,10 +133,7 @@ func (v routeVerdict) parentSteps(p parent) []verdict.Step {
 		}
 		steps = append(steps, ok(verdict.Attached, j.words(), parentKey(p)))
 	}
-	for _, note := range p.Notes {
-		steps = append(steps, note.step(verdict.Warning))
-	}
-	return steps
+	return append(steps, warnings(p.Notes)...)
 }
 
 // refusal is what becomes of a route for this reason alone.
@@ -184,10 +181,7 @@ func (r rule) steps(failed bool) []verdict.Step {
 	for _, p := range r.Unresolved {
 		steps = append(steps, p.step(outcome))
 	}
-	for _, p := range r.Warnings {
-		steps = append(steps, p.step(verdict.Warning))
-	}
-	return steps
+	return append(steps, warnings(r.Warnings)...)
 }
 
 // foreign makes nothing of parents that are the business of others, once the route

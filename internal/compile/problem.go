@@ -31,6 +31,15 @@ func (p *problem) step(outcome verdict.Outcome) verdict.Step {
 	return p.Reason.Step(verdict.Compile, outcome, p.Message, p.Related...).At(p.Field)
 }
 
+// warnings are problems that exclude nothing.
+func warnings(problems []*problem) []verdict.Step {
+	var steps []verdict.Step
+	for _, p := range problems {
+		steps = append(steps, p.step(verdict.Warning))
+	}
+	return steps
+}
+
 // sentence is the problem with its field, for a condition's message.
 func (p *problem) sentence() string {
 	if p.Field == "" {

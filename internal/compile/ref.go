@@ -5,6 +5,7 @@ import (
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
@@ -51,6 +52,11 @@ const (
 func routeRef(ident string) store.Key {
 	kind, name, _ := strings.Cut(ident, " ")
 	return store.Key{Collection: kind, Name: name}
+}
+
+// gatewayRef is a Gateway in the view.
+func gatewayRef(id model.GatewayID) store.Key {
+	return store.Key{Collection: kindGateway, Name: string(id)}
 }
 
 // orElse is the value that p points to, or otherwise the default.

@@ -74,7 +74,7 @@ func (b *build) choices(c *derive.Ctx, key string, at externalBackend) []derive.
 
 // contributes tells whether something that serves has endpoints of a Service.
 func (b *build) contributes(c *derive.Ctx, service string) bool {
-	for _, slice := range derive.Keys(c, b.slicesByService, store.Key{Collection: kindService, Name: service}.String()) {
+	for _, slice := range derive.Keys(c, b.slicesByService, serviceRef(service).String()) {
 		if derive.Exists(c, b.sourcesBySlice, slice) {
 			return true
 		}
@@ -85,7 +85,7 @@ func (b *build) contributes(c *derive.Ctx, service string) bool {
 // wanted tells whether something that serves forwards to a Service, by name or by
 // its labels.
 func (b *build) wanted(c *derive.Ctx, service string) bool {
-	if b.usedBySomething(c, store.Key{Collection: kindService, Name: service}.String()) {
+	if b.usedBySomething(c, serviceRef(service).String()) {
 		return true
 	}
 	for _, item := range derive.All(c, b.choicesByService, service) {

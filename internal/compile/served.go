@@ -102,7 +102,7 @@ func (b *build) bound(c *derive.Ctx, g gateway, l listener, o *outcome) []netip.
 		}
 		o.Missed = append(o.Missed, problemf(verdict.PortUnavailable, l.Field+".port",
 			"%s is held by Gateway %s, %s: use another port, or set spec.addresses on one of the two",
-			whereBound(effective(address, b.BindAddress), l.Port), to.Holder, to.Because).about(model.Ref{Collection: kindGateway, Name: string(to.Holder)}))
+			whereBound(effective(address, b.BindAddress), l.Port), to.Holder, to.Because).about(gatewayRef(to.Holder)))
 	}
 	if len(have) == 0 {
 		o.Lost, o.Missed = first(o.Missed[0], o.Lost), nil

@@ -52,9 +52,11 @@ func isExternal(_ *derive.Ctx, _ string, service *core_v1.Service) (bool, bool) 
 	return service.Spec.Type == core_v1.ServiceTypeExternalName, true
 }
 
+func serviceRef(name string) store.Key { return store.Key{Collection: kindService, Name: name} }
+
 // serviceFinding decides over a Service.
 func (b *build) serviceFinding(c *derive.Ctx, key string, service *core_v1.Service) (Finding, bool) {
-	self := store.Key{Collection: kindService, Name: key}
+	self := serviceRef(key)
 	switch {
 	case service.Spec.Type == core_v1.ServiceTypeExternalName:
 		return exclude(self, problemf(verdict.InvalidKind, "spec.type", "ExternalName Services are not forwarded to: use an XBackend with externalHostname")), true

@@ -94,7 +94,7 @@ func (b *build) admitSet(c *derive.Ctx, _ string, set listenerSet) (admission, b
 	if out.Problem != nil {
 		return out, true
 	}
-	field, gateway := "spec.parentRef", store.Key{Collection: kindGateway, Name: string(set.Gateway)}
+	field, gateway := "spec.parentRef", gatewayRef(set.Gateway)
 	at, exists := derive.Get(c, b.hostings, gateway.Name)
 	out.Managed = at.Managed
 	switch {

@@ -2,8 +2,8 @@ package compile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
-	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
@@ -45,7 +45,8 @@ type tracing struct {
 	Uses      []string
 }
 
-// deriveTelemetry settles what each Gateway tells of its requests.
+// deriveTelemetry settles what each Gateway tells of its requests, the last that is
+// known of the Gateways of the model.
 func (b *build) deriveTelemetry(g *derive.Graph, m *model.Collections) {
 	b.telemetryStates = derive.Map(g, "telemetry policy", b.in.telemetry, b.readTelemetry)
 	b.telemetryTargets = derive.Group(g, "telemetry targets", derive.Expand(g, "telemetry target", b.telemetryStates, telemetryTargets),
@@ -112,16 +113,11 @@ func telemetryTargets(_ *derive.Ctx, key string, p telemetryPolicy) []derive.Ite
 
 // telemetryWinner is the policy that counts for a Gateway: the oldest, ties by name.
 func (b *build) telemetryWinner(c *derive.Ctx, gateway string) string {
-	var all []telemetryTarget
+	created := map[string]int64{}
 	for _, item := range derive.All(c, b.telemetryTargets, gateway) {
-		all = append(all, item.Value)
+		created[item.Value.Policy] = item.Value.Created
 	}
-	if len(all) == 0 {
-		return ""
-	}
-	return slices.MinFunc(all, func(x, y telemetryTarget) int {
-		return cmp.Or(cmp.Compare(x.Created, y.Created), strings.Compare(x.Policy, y.Policy))
-	}).Policy
+	return eldest(slices.Collect(maps.Keys(created)), func(name string) int64 { return created[name] })
 }
 
 // trace settles the tracing of one Gateway that is accepted.
@@ -136,15 +132,19 @@ func (b *build) trace(c *derive.Ctx, gateway string) (tracing, bool) {
 		return out, true
 	}
 	out.Tracing = new(*p.Tracing)
-	out.Tracing.Origins = []model.Ref{{Collection: kindXTelemetryPolicy, Name: out.Policy}}
+	out.Tracing.Origins = []model.Ref{telemetryRef(out.Policy)}
 	out.Tracing.Service = cmp.Or(out.Tracing.Service, gateway)
 	out.Collector, out.Uses = p.Collector, p.Uses
 	return out, true
 }
 
+func telemetryRef(name string) store.Key {
+	return store.Key{Collection: kindXTelemetryPolicy, Name: name}
+}
+
 // telemetryFinding decides over an XTelemetryPolicy.
 func (b *build) telemetryFinding(c *derive.Ctx, key string, policy *gateway_xv1alpha1.XTelemetryPolicy) (Finding, bool) {
-	self := store.Key{Collection: kindXTelemetryPolicy, Name: key}
+	self := telemetryRef(key)
 	if !b.Experimental {
 		return exclude(self, disabled(snapshot.FeatureExperimental)), true
 	}
@@ -188,10 +188,7 @@ func telemetryUse(self store.Key, at telemetryPolicy, good, bad []verdict.Step) 
 	if at.Tracing == nil {
 		steps = append(steps, ok(verdict.Redundant, "without a policy a Gateway traces nothing either"))
 	}
-	for _, w := range at.Warnings {
-		steps = append(steps, w.step(verdict.Warning))
-	}
-	return serve(self, steps...)
+	return serve(self, append(steps, warnings(at.Warnings)...)...)
 }
 
 func telemetryEffect(gateway string, at telemetryPolicy) string {
@@ -204,7 +201,7 @@ func telemetryEffect(gateway string, at telemetryPolicy) string {
 // telemetryAt is why a policy has no effect at one Gateway, and whether the policy
 // is owed a status for it.
 func (b *build) telemetryAt(c *derive.Ctx, field, key, gateway string) (why *problem, owed bool) {
-	ref := store.Key{Collection: kindGateway, Name: gateway}
+	ref := gatewayRef(model.GatewayID(gateway))
 	managed, exists := derive.Get(c, b.managed, gateway)
 	switch {
 	case !exists:
@@ -214,7 +211,7 @@ func (b *build) telemetryAt(c *derive.Ctx, field, key, gateway string) (why *pro
 	}
 	if winner := b.telemetryWinner(c, gateway); winner != key && winner != "" {
 		return problemf(verdict.Conflicted, field, "XTelemetryPolicy %s, which is older or first by name, is for Gateway %s", winner, gateway).
-			about(store.Key{Collection: kindXTelemetryPolicy, Name: winner}), true
+			about(telemetryRef(winner)), true
 	}
 	if traced, is := derive.Get(c, b.tracings, gateway); !is || traced.Policy != key {
 		return problemf(verdict.ParentNotServing, field, "Gateway %s does not serve at present", gateway).about(ref), true

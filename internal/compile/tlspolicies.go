@@ -64,13 +64,9 @@ func (b *build) policiesFor(c *derive.Ctx, service, port string) (winner string,
 // policiesOf are the policies of one target: the older goes first, ties by name.
 func (b *build) policiesOf(c *derive.Ctx, target string) (winner string, all []string) {
 	all = slices.Clone(derive.Keys(c, b.policiesByTarget, target))
-	if len(all) == 0 {
-		return "", nil
-	}
-	return slices.MinFunc(all, func(x, y string) int {
-		p, _ := derive.Get(c, b.policyStates, x)
-		q, _ := derive.Get(c, b.policyStates, y)
-		return cmp.Or(cmp.Compare(p.Created, q.Created), strings.Compare(x, y))
+	return eldest(all, func(name string) int64 {
+		p, _ := derive.Get(c, b.policyStates, name)
+		return p.Created
 	}), all
 }
 
@@ -95,27 +91,12 @@ func (b *build) policyFinding(c *derive.Ctx, key string, policy *gateway_v1.Back
 	at, _ := derive.Get(c, b.policyStates, key)
 	conflict := b.policyConflict(c, key, policy)
 	finding := b.policyUse(c, self, at, conflict)
-	for _, w := range at.Warnings {
-		finding.Steps = append(finding.Steps, w.step(verdict.Warning))
-	}
-	finding.Status = &Status{}
-	for _, gateway := range b.gatewaysUsing(c, self.String()) {
-		conditions := conditions{generation: policy.Generation}
-		conditions.judge(typeAccepted, string(gateway_v1.PolicyReasonAccepted), "the policy is in force", policyProblem(first(conflict, at.Invalid)))
-		conditions.judge(typeResolvedRefs, string(gateway_v1.BackendTLSPolicyReasonResolvedRefs), "every reference is resolved", at.Unresolved)
-		finding.Status.Ancestors = append(finding.Status.Ancestors, AncestorStatus{Gateway: gateway, Conditions: conditions.list})
-	}
+	finding.Steps = append(finding.Steps, warnings(at.Warnings)...)
+	status := conditions{generation: policy.Generation}
+	status.judge(typeAccepted, string(gateway_v1.PolicyReasonAccepted), "the policy is in force", policyProblem(first(conflict, at.Invalid)))
+	status.judge(typeResolvedRefs, string(gateway_v1.BackendTLSPolicyReasonResolvedRefs), "every reference is resolved", at.Unresolved)
+	finding.Status = atEach(b.gatewaysUsing(c, self.String()), status)
 	return finding, true
-}
-
-// policyProblem is a problem in the words that Gateway API has for policies.
-func policyProblem(p *problem) *problem {
-	if p == nil || p.Reason.Name != verdict.UnsupportedValue.Name {
-		return p
-	}
-	same := *p
-	same.Reason.Name = string(gateway_v1.PolicyReasonInvalid)
-	return &same
 }
 
 func (b *build) policyUse(c *derive.Ctx, self store.Key, at tlsPolicy, conflict *problem) Finding {
@@ -146,19 +127,4 @@ func (b *build) policyConflict(c *derive.Ctx, key string, policy *gateway_v1.Bac
 		lost = first(lost, problemf(verdict.Conflicted, "spec.targetRefs", "BackendTLSPolicy %s, which is older or first by name, is for %s", winner, service).about(policyRef(winner)))
 	}
 	return lost
-}
-
-// gatewaysUsing are the Gateways at which something that serves rests on an object.
-func (b *build) gatewaysUsing(c *derive.Ctx, key string) []string {
-	var out []string
-	for _, item := range derive.All(c, b.sharesByUse, key) {
-		out = append(out, string(item.Value.Gateway))
-	}
-	for _, item := range derive.All(c, b.streamsByUse, key) {
-		out = append(out, string(item.Value.Gateway))
-	}
-	for _, item := range derive.All(c, b.tracingsByUse, key) {
-		out = append(out, string(item.Value.Gateway))
-	}
-	return distinct(out)
 }

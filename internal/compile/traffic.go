@@ -1,10 +1,8 @@
 package compile
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -115,18 +113,14 @@ func trafficTargets(_ string, policy *gateway_xv1alpha1.XBackendTrafficPolicy) [
 // trafficWinner is the policy that counts for a backend: the oldest that is valid, ties
 // by name.
 func (b *build) trafficWinner(c *derive.Ctx, backend string) string {
-	all := slices.DeleteFunc(slices.Clone(derive.Keys(c, b.trafficByTarget, backend)), func(name string) bool {
-		p, _ := derive.Get(c, b.trafficStates, name)
-		return p.Invalid != nil
-	})
-	if len(all) == 0 {
-		return ""
+	created := map[string]int64{}
+	var valid []string
+	for _, name := range derive.Keys(c, b.trafficByTarget, backend) {
+		if p, _ := derive.Get(c, b.trafficStates, name); p.Invalid == nil {
+			valid, created[name] = append(valid, name), p.Created
+		}
 	}
-	return slices.MinFunc(all, func(x, y string) int {
-		p, _ := derive.Get(c, b.trafficStates, x)
-		q, _ := derive.Get(c, b.trafficStates, y)
-		return cmp.Or(cmp.Compare(p.Created, q.Created), strings.Compare(x, y))
-	})
+	return eldest(valid, func(name string) int64 { return created[name] })
 }
 
 // regulate lays the policy for a backend that speaks HTTP over what is known of it.
@@ -164,31 +158,26 @@ func (b *build) trafficFinding(c *derive.Ctx, key string, policy *gateway_xv1alp
 	lost := b.trafficConflict(c, key, targets)
 	finding := b.trafficUse(c, self, at, first(lost, b.trafficMissing(c, policy)))
 	if at.Session != nil && finding.Serves {
-		for _, w := range at.Session.Warnings {
-			finding.Steps = append(finding.Steps, w.step(verdict.Warning))
-		}
+		finding.Steps = append(finding.Steps, warnings(at.Session.Warnings)...)
 	}
 	var gateways []string
 	for _, to := range targets {
 		gateways = append(gateways, b.gatewaysUsing(c, to)...)
 	}
-	finding.Status = &Status{}
-	for _, gateway := range distinct(gateways) {
-		conditions := conditions{generation: policy.Generation}
-		conditions.judge(typeAccepted, string(gateway_v1.PolicyReasonAccepted), "the policy is accepted", policyProblem(first(at.Invalid, lost)))
-		finding.Status.Ancestors = append(finding.Status.Ancestors, AncestorStatus{Gateway: gateway, Conditions: conditions.list})
-	}
+	status := conditions{generation: policy.Generation}
+	status.judge(typeAccepted, string(gateway_v1.PolicyReasonAccepted), "the policy is accepted", policyProblem(first(at.Invalid, lost)))
+	finding.Status = atEach(distinct(gateways), status)
 	return finding, true
 }
 
-func (b *build) trafficUse(c *derive.Ctx, self store.Key, at trafficPolicy, lost *problem) Finding {
+func (b *build) trafficUse(c *derive.Ctx, self store.Key, at trafficPolicy, unused *problem) Finding {
 	switch {
 	case at.Invalid != nil:
 		return fail(self, at.Invalid)
 	case b.usedBySomething(c, self.String()):
 		return serve(self, ok(verdict.Referenced, at.words()))
-	case lost != nil:
-		return exclude(self, lost)
+	case unused != nil:
+		return exclude(self, unused)
 	case at.Session == nil && at.Budget == (model.RetryBudget{}):
 		return exclude(self, problemf(verdict.NotReferenced, "spec", "the policy asks for nothing"))
 	default:
