@@ -51,19 +51,19 @@ func bindable(i int, a gateway_v1.GatewaySpecAddress) (netip.Addr, *problem) {
 	return address.Unmap(), nil
 }
 
-// none tells that the Gateway has no address because of what it asks for.
-func (g gateway) none() bool { return len(g.Unassigned) > 0 && g.Problem == g.Unassigned[0] }
+// addressless tells that the Gateway has no address because of what it asks for.
+func (g gateway) addressless() bool { return len(g.Unassigned) > 0 && g.Problem == g.Unassigned[0] }
 
 // unprogrammed is why a Gateway that is not accepted has no proxy.
 func (g gateway) unprogrammed() gateway_v1.GatewayConditionReason {
-	if g.none() {
+	if g.addressless() {
 		return gateway_v1.GatewayReasonAddressNotAssigned
 	}
 	return gateway_v1.GatewayReasonInvalid
 }
 
-// assigned tells of entries of spec.addresses without an address.
-func (g gateway) assigned(c *conditions) {
+// unassigned tells of entries of spec.addresses without an address.
+func (g gateway) unassigned(c *conditions) {
 	if len(g.Unassigned) == 0 {
 		return
 	}
@@ -72,7 +72,7 @@ func (g gateway) assigned(c *conditions) {
 		why = append(why, p.sentence())
 	}
 	reason := gateway_v1.GatewayReasonAddressesPartiallyAssigned
-	if g.none() {
+	if g.addressless() {
 		reason = gateway_v1.GatewayReasonAddressesNotAssigned
 	}
 	c.set(string(gateway_v1.GatewayConditionAddressesAssigned), conditionFalse, string(reason), strings.Join(why, "; "))

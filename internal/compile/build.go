@@ -126,28 +126,6 @@ func (b *build) deriveGateways(g *derive.Graph) {
 	b.permissions = derive.Group(g, "permissions", derive.Expand(g, "permission", b.in.grants, grantItems), itself)
 }
 
-// sectionItems are the listeners that routes find by the name of the Gateway.
-func sectionItems(_ *derive.Ctx, _ string, g gateway) []derive.Item[section] {
-	var items []derive.Item[section]
-	for _, l := range g.Listeners {
-		if l.Set == "" {
-			items = append(items, derive.Item[section]{Key: l.Name, Value: l.section})
-		}
-	}
-	return items
-}
-
-// setSectionItems are those that they find by the name of a ListenerSet.
-func setSectionItems(_ *derive.Ctx, _ string, g gateway) []derive.Item[section] {
-	var items []derive.Item[section]
-	for _, l := range g.Listeners {
-		if l.Set != "" {
-			items = append(items, derive.Item[section]{Key: derive.JoinKey(l.Set, l.Name), Value: l.section})
-		}
-	}
-	return items
-}
-
 // deriveSets attaches ListenerSets to Gateways. Which of their listeners count
 // depends on certificates, as one without any keeps nothing from others.
 func (b *build) deriveSets(g *derive.Graph) {

@@ -58,21 +58,22 @@ func (b *build) clusterItems(c *derive.Ctx, gateway string, s served) []derive.I
 	var items []derive.Item[used]
 	for _, index := range []derive.Index[used]{b.httpByGateway, b.streamsByGateway} {
 		for _, item := range derive.All(c, index, gateway) {
-			u := item.Value
-			if u.Upstream.TLS != nil {
-				u.Presents = cmp.Or(u.Upstream.Presents, s.Presents)
-			}
-			items = append(items, derive.Item[used]{Key: string(u.Upstream.ID), Value: u})
+			items = append(items, s.using(item.Value.Upstream))
 		}
 	}
 	if traced, _ := derive.Get(c, b.tracings, gateway); traced.Tracing != nil {
-		u := used{Gateway: s.ID, Upstream: traced.Collector}
-		if u.Upstream.TLS != nil {
-			u.Presents = cmp.Or(u.Upstream.Presents, s.Presents)
-		}
-		items = append(items, derive.Item[used]{Key: string(u.Upstream.ID), Value: u})
+		items = append(items, s.using(traced.Collector))
 	}
 	return items
+}
+
+// using is a backend as a Gateway uses it.
+func (s served) using(to upstream) derive.Item[used] {
+	u := used{Gateway: s.ID, Upstream: to}
+	if to.TLS != nil {
+		u.Presents = cmp.Or(to.Presents, s.Presents)
+	}
+	return derive.Item[used]{Key: string(to.ID), Value: u}
 }
 
 // cluster is a used backend in the words of the model.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/pkg/features"
 
@@ -95,8 +94,8 @@ func alone(field string, values []string) *problem {
 // tokens refuses what is neither the name of a method or header nor "*" alone.
 func tokens(field string, values []string) *problem {
 	for i, value := range values {
-		if !httpguts.ValidHeaderFieldName(value) {
-			return problemf(verdict.UnsupportedValue, indexed(field, i), "%q: must be a name of letters, digits and !#$%%&'*+-.^_`|~", value)
+		if why := faulty(indexed(field, i), value, model.TokenFault(value)); why != nil {
+			return why
 		}
 	}
 	return alone(field, values)

@@ -30,7 +30,6 @@ var omitted = map[features.FeatureName]string{
 	features.SupportGatewayAddressRoutabilityCluster: "standalone there are no addresses of Services; treated as GatewayAddressRoutability",
 	features.SupportGatewayInfrastructure:            "nothing is created for a Gateway that could carry labels and annotations: a proxy is a process",
 	features.SupportGatewayListenerFilters:           "not yet",
-	features.SupportListenerSet:                      "not yet",
 }
 
 // UnservedFeatures are the names of the features of gateways that are not served,

@@ -79,7 +79,7 @@ func (s served) conditions(own part) []condition {
 		c.yes(typeAccepted, string(gateway_v1.GatewayReasonAccepted), "the Gateway is served")
 		own.missed(&c)
 	}
-	s.assigned(&c)
+	s.unassigned(&c)
 	if s.gateway.ClientCertificate != nil {
 		c.judge(typeResolvedRefs, string(gateway_v1.GatewayReasonResolvedRefs), "every reference is resolved", s.Unpresented)
 	}

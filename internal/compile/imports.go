@@ -15,15 +15,12 @@ import (
 // Service are (GEP-1748: what is said of Services holds for ServiceImports).
 func importPorts(_ *derive.Ctx, _ string, object *mcs_v1alpha1.ServiceImport) []derive.Item[servicePort] {
 	var items []derive.Item[servicePort]
-	seen := map[portKey]bool{}
 	for _, p := range object.Spec.Ports {
-		udp, known := portProtocol(p.Protocol)
-		if key := portOf(int(p.Port), udp); known && !seen[key] {
-			seen[key] = true
-			items = append(items, derive.Item[servicePort]{Key: string(key), Value: servicePort{p.Name, orElse(p.AppProtocol, ""), udp, uint16(p.Port)}})
+		if item, known := portItem(p.Name, p.Protocol, p.Port, p.AppProtocol); known {
+			items = append(items, item)
 		}
 	}
-	return items
+	return firstByKey(items)
 }
 
 // addVirtual adds the addresses that a ServiceImport has in its cluster set, where no

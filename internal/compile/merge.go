@@ -132,6 +132,28 @@ func ownerItem(port portKey, family model.Protocol, hostname string) string {
 	return familyKey(port, family) + "/" + domainOf(hostname)
 }
 
+// sectionItems are the listeners that routes find by the name of the Gateway.
+func sectionItems(_ *derive.Ctx, _ string, g gateway) []derive.Item[section] {
+	var items []derive.Item[section]
+	for _, l := range g.Listeners {
+		if l.Set == "" {
+			items = append(items, derive.Item[section]{Key: l.Name, Value: l.section})
+		}
+	}
+	return items
+}
+
+// setSectionItems are those that they find by the name of a ListenerSet.
+func setSectionItems(_ *derive.Ctx, _ string, g gateway) []derive.Item[section] {
+	var items []derive.Item[section]
+	for _, l := range g.Listeners {
+		if l.Set != "" {
+			items = append(items, derive.Item[section]{Key: derive.JoinKey(l.Set, l.Name), Value: l.section})
+		}
+	}
+	return items
+}
+
 // ownerItems are the accepted listeners of a Gateway by what they own, so that a
 // route reads only those that its own requests could belong to.
 func ownerItems(_ *derive.Ctx, _ string, g gateway) []derive.Item[section] {

@@ -39,13 +39,20 @@ func readMirror(field string, spec gateway_v1.HTTPRequestMirrorFilter) (mirrorWi
 		}
 		out.Millionths = uint32(*spec.Percent) * (million / 100)
 	case spec.Fraction != nil:
-		n, of := spec.Fraction.Numerator, orElse(spec.Fraction.Denominator, 100)
-		if of < 1 || n < 0 || n > of {
-			return out, problemf(verdict.UnsupportedValue, field+".fraction", "%d/%d: must be between 0 and 1", n, of)
-		}
-		out.Millionths = millionths(n, of)
+		var why *problem
+		out.Millionths, why = readFraction(field+".fraction", *spec.Fraction)
+		return out, why
 	}
 	return out, nil
+}
+
+// readFraction reads a part of a whole, in millionths.
+func readFraction(field string, f gateway_v1.Fraction) (uint32, *problem) {
+	n, of := f.Numerator, orElse(f.Denominator, 100)
+	if of < 1 || n < 0 || n > of {
+		return 0, problemf(verdict.UnsupportedValue, field, "%d/%d: must be between 0 and 1", n, of)
+	}
+	return millionths(n, of), nil
 }
 
 // millionths rounds a fraction; what is above nothing stays above it.

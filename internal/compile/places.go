@@ -33,9 +33,9 @@ func (p place) host() string { return hostKey(p.table(), p.Meeting.Domain) }
 
 func hostKey(table model.TableID, domain string) string { return string(table) + "|" + domain }
 
-// places are where a route serves: at listeners that are accepted. A domain has one listener, so that a
-// route that names it by two parentRefs has one place there: the one by the host
-// name that goes first.
+// places are where a route serves: at listeners that are accepted. A domain has one
+// listener, so that a route that names it by two parentRefs has one place there: the
+// one by the host name that goes first.
 func places(_ *derive.Ctx, route string, a attachment) []derive.Item[place] {
 	best := map[string]place{}
 	for _, p := range a.Parents {

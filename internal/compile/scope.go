@@ -10,8 +10,8 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 )
 
-// scope is the namespaces that a listener takes routes from, or a Gateway ListenerSets. Exactly one field is
-// set; the zero scope takes none.
+// scope is the namespaces that a listener takes routes from, or a Gateway ListenerSets.
+// Exactly one field is set; the zero scope takes none.
 type scope struct {
 	All       bool
 	Namespace string

@@ -196,17 +196,6 @@ func (b *build) modelGateway(c *derive.Ctx, key string, s served) (model.Gateway
 	return model.Gateway{ID: s.ID, Generation: s.Generation, Settings: s.Settings, Tracing: traced.Tracing}, s.Accepted
 }
 
-// inOrderOnce drops repetitions and keeps the order.
-func inOrderOnce[T comparable](values []T) []T {
-	var out []T
-	for _, v := range values {
-		if !slices.Contains(out, v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 // instant is a time in seconds since 1970; 0 is none.
 func instant(seconds int64) time.Time {
 	if seconds == 0 {

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"slices"
+
 	core_v1 "k8s.io/api/core/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
@@ -8,7 +10,8 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
-// servicePort is one TCP or UDP port of a Service or ServiceImport: what a backendRef resolves to.
+// servicePort is one TCP or UDP port of a Service or ServiceImport: what a backendRef
+// resolves to.
 type servicePort struct {
 	Name        string // of the port, which endpoints are found by
 	AppProtocol string
@@ -36,15 +39,31 @@ func servicePorts(_ *derive.Ctx, _ string, service *core_v1.Service) []derive.It
 		return nil
 	}
 	var items []derive.Item[servicePort]
-	seen := map[portKey]bool{}
 	for _, p := range service.Spec.Ports {
-		udp, known := portProtocol(p.Protocol)
-		if key := portOf(int(p.Port), udp); known && !seen[key] {
-			seen[key] = true
-			items = append(items, derive.Item[servicePort]{Key: string(key), Value: servicePort{p.Name, orElse(p.AppProtocol, ""), udp, uint16(p.Port)}})
+		if item, known := portItem(p.Name, p.Protocol, p.Port, p.AppProtocol); known {
+			items = append(items, item)
 		}
 	}
-	return items
+	return firstByKey(items)
+}
+
+// portItem is the item of one port, by its number and protocol.
+func portItem(name string, p core_v1.Protocol, number int32, appProtocol *string) (item derive.Item[servicePort], known bool) {
+	udp, known := portProtocol(p)
+	return derive.Item[servicePort]{
+		Key:   string(portOf(int(number), udp)),
+		Value: servicePort{name, orElse(appProtocol, ""), udp, uint16(number)},
+	}, known
+}
+
+// firstByKey leaves of items with one key the first.
+func firstByKey[T any](items []derive.Item[T]) []derive.Item[T] {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(items, func(item derive.Item[T]) bool {
+		again := seen[item.Key]
+		seen[item.Key] = true
+		return again
+	})
 }
 
 // isExternal tells of a Service whether it is of type ExternalName.

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -61,10 +60,10 @@ func (s *session) readCookie(field string, spec *gateway_v1.CookieConfig) {
 		Permanent: orElse(spec.LifetimeType, gateway_v1.SessionCookieLifetimeType) == gateway_v1.PermanentCookieLifetimeType,
 	}
 	switch {
-	case s.Cookie.Name != "" && !httpguts.ValidHeaderFieldName(s.Cookie.Name):
-		s.Problem = first(s.Problem, problemf(verdict.UnsupportedValue, field+".cookie.name", "%q: must be a name of letters, digits and !#$%%&'*+-.^_`|~", s.Cookie.Name))
-	case !strings.HasPrefix(s.Cookie.Path, "/") || strings.ContainsFunc(s.Cookie.Path, func(c rune) bool { return c < ' ' || c >= 0x7f || c == ';' }):
-		s.Problem = first(s.Problem, problemf(verdict.UnsupportedValue, field+".cookie.path", "%q: must be a path that starts with / and has no ; in it", s.Cookie.Path))
+	case s.Cookie.Name != "" && model.TokenFault(s.Cookie.Name) != "":
+		s.Problem = first(s.Problem, faulty(field+".cookie.name", s.Cookie.Name, model.TokenFault(s.Cookie.Name)))
+	case model.CookiePathFault(s.Cookie.Path) != "":
+		s.Problem = first(s.Problem, faulty(field+".cookie.path", s.Cookie.Path, model.CookiePathFault(s.Cookie.Path)))
 	case s.Cookie.Permanent && s.Lifetime == 0:
 		s.Problem = first(s.Problem, problemf(verdict.UnsupportedValue, field+".absoluteTimeout", "must be set, and above 0, with lifetimeType Permanent"))
 	}
@@ -76,10 +75,7 @@ func ownHeader(field, name string) *problem {
 	case "host", "cookie", "set-cookie", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer":
 		return problemf(verdict.UnsupportedValue, field, "%q: this header has a meaning of its own: use another", name)
 	}
-	if !httpguts.ValidHeaderFieldName(name) {
-		return problemf(verdict.UnsupportedValue, field, "%q: must be a name of letters, digits and !#$%%&'*+-.^_`|~", name)
-	}
-	return nil
+	return faulty(field, name, model.HeaderNameFault(name))
 }
 
 // readLifetime reads how long a session lasts, which cookies say in seconds.

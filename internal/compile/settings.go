@@ -2,7 +2,6 @@ package compile
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -48,7 +47,7 @@ func configProblem(spec gatehouse_v1alpha1.GatewayConfigSpec) *problem {
 	}
 	for i, name := range spec.Statistics {
 		if name == "" {
-			return problemf(verdict.UnsupportedValue, fmt.Sprintf("spec.statistics[%d]", i), `"": must be the beginning of a name, for example "cluster."`)
+			return problemf(verdict.UnsupportedValue, indexed("spec.statistics", i), `"": must be the beginning of a name, for example "cluster."`)
 		}
 	}
 	return nil

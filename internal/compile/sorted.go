@@ -25,3 +25,14 @@ func distinct[T cmp.Ordered](values []T) []T {
 	}
 	return slices.Compact(slices.Sorted(slices.Values(values)))
 }
+
+// inOrderOnce drops repetitions and keeps the order.
+func inOrderOnce[T comparable](values []T) []T {
+	var out []T
+	for _, v := range values {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}

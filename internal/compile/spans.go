@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/http/httpguts"
-	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 	gateway_xv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
@@ -19,14 +17,14 @@ func readSpans(spec gateway_xv1alpha1.TracingConfig) (*model.Tracing, *problem) 
 	out := &model.Tracing{Service: spec.ServiceName, Span: spec.SpanName, Millionths: million, Parents: true}
 	var why *problem
 	if spec.SamplingRate != nil {
-		out.Millionths, why = readRate(field+".samplingRate", *spec.SamplingRate)
+		out.Millionths, why = readFraction(field+".samplingRate", *spec.SamplingRate)
 	}
 	why = first(why, readParents(field+".parentBasedSampling", spec.ParentBasedSampling, out))
 	for i, h := range spec.Provider.Headers {
 		at := indexed(field+".provider.headers", i)
-		if !httpguts.ValidHeaderFieldName(string(h.Name)) || !httpguts.ValidHeaderFieldValue(h.Value) {
-			why = first(why, problemf(verdict.UnsupportedValue, at, "%q: neither name nor value may have characters that no header has", h.Name))
-		}
+		why = first(why,
+			faulty(at+".name", string(h.Name), model.HeaderNameFault(string(h.Name))),
+			faulty(at+".value", h.Value, model.HeaderValueFault(h.Value)))
 		if strings.Contains(h.Value, "%") {
 			why = first(why, problemf(verdict.UnsupportedValue, at+".value", "the value of %s has a %%, which cannot be sent", h.Name))
 		}
@@ -42,15 +40,6 @@ func readSpans(spec gateway_xv1alpha1.TracingConfig) (*model.Tracing, *problem) 
 	return out, why
 }
 
-// readRate reads a part of a whole.
-func readRate(field string, f gateway_v1.Fraction) (uint32, *problem) {
-	n, of := f.Numerator, orElse(f.Denominator, 100)
-	if of < 1 || n < 0 || n > of {
-		return 0, problemf(verdict.UnsupportedValue, field, "%d/%d: must be between 0 and 1", n, of)
-	}
-	return millionths(n, of), nil
-}
-
 // readParents reads whether the decision of whoever began a trace counts.
 func readParents(field string, spec gateway_xv1alpha1.ParentBasedSampling, out *model.Tracing) *problem {
 	switch spec.Mode {
@@ -63,7 +52,7 @@ func readParents(field string, spec gateway_xv1alpha1.ParentBasedSampling, out *
 	if spec.SamplingRate == nil {
 		return nil
 	}
-	rate, why := readRate(field+".samplingRate", *spec.SamplingRate)
+	rate, why := readFraction(field+".samplingRate", *spec.SamplingRate)
 	if why == nil && rate != million {
 		why = problemf(verdict.UnsupportedValue, field+".samplingRate", "%d/%d: traces that others began are followed in full here; leave the rate out, or disable parent-based sampling",
 			spec.SamplingRate.Numerator, orElse(spec.SamplingRate.Denominator, 100))
@@ -79,9 +68,7 @@ func readAttribute(field string, spec gateway_xv1alpha1.Attribute) (model.SpanAt
 		out.Source, out.Value = model.FromText, spec.LiteralValue
 	case gateway_xv1alpha1.AttributeSourceHeader:
 		out.Source, out.Value = model.FromHeader, strings.ToLower(string(spec.HeaderName))
-		if !httpguts.ValidHeaderFieldName(out.Value) {
-			why = problemf(verdict.UnsupportedValue, field+".headerName", "%q: must be the name of a header", spec.HeaderName)
-		}
+		why = faulty(field+".headerName", string(spec.HeaderName), model.HeaderNameFault(out.Value))
 	case gateway_xv1alpha1.AttributeSourceAttribute:
 		out.Source, out.Value = model.FromStandard, spec.AttributeKey
 	default:

@@ -36,19 +36,13 @@ type streamRule struct {
 
 // readTCP reads a TCPRoute.
 func (b *build) readTCP(c *derive.Ctx, _ string, route *gateway_v1.TCPRoute) (streamRule, bool) {
-	refs := make([][]gateway_v1.BackendRef, len(route.Spec.Rules))
-	for i, r := range route.Spec.Rules {
-		refs[i] = r.BackendRefs
-	}
+	refs := backendsByRule(route.Spec.Rules, func(r gateway_v1.TCPRouteRule) []gateway_v1.BackendRef { return r.BackendRefs })
 	return b.readStream(c, referrer{Kind: kindTCPRoute, Namespace: route.Namespace}, route.CreationTimestamp.Unix(), refs), true
 }
 
 // readTLS reads a TLSRoute.
 func (b *build) readTLS(c *derive.Ctx, _ string, route *gateway_v1.TLSRoute) (streamRule, bool) {
-	refs := make([][]gateway_v1.BackendRef, len(route.Spec.Rules))
-	for i, r := range route.Spec.Rules {
-		refs[i] = r.BackendRefs
-	}
+	refs := backendsByRule(route.Spec.Rules, func(r gateway_v1.TLSRouteRule) []gateway_v1.BackendRef { return r.BackendRefs })
 	from := referrer{Kind: kindTLSRoute, Namespace: route.Namespace}
 	out := b.readStream(c, from, route.CreationTimestamp.Unix(), refs)
 	from.Through = true
@@ -58,11 +52,17 @@ func (b *build) readTLS(c *derive.Ctx, _ string, route *gateway_v1.TLSRoute) (st
 
 // readUDP reads a UDPRoute.
 func (b *build) readUDP(c *derive.Ctx, _ string, route *gateway_v1.UDPRoute) (streamRule, bool) {
-	refs := make([][]gateway_v1.BackendRef, len(route.Spec.Rules))
-	for i, r := range route.Spec.Rules {
-		refs[i] = r.BackendRefs
-	}
+	refs := backendsByRule(route.Spec.Rules, func(r gateway_v1.UDPRouteRule) []gateway_v1.BackendRef { return r.BackendRefs })
 	return b.readStream(c, referrer{Kind: kindUDPRoute, Namespace: route.Namespace}, route.CreationTimestamp.Unix(), refs), true
+}
+
+// backendsByRule are the backendRefs of each rule.
+func backendsByRule[R any](rules []R, of func(R) []gateway_v1.BackendRef) [][]gateway_v1.BackendRef {
+	refs := make([][]gateway_v1.BackendRef, len(rules))
+	for i, r := range rules {
+		refs[i] = of(r)
+	}
+	return refs
 }
 
 // readStream reads the backends of each rule of a route of connections.
@@ -111,7 +111,7 @@ type streamPlace struct {
 	Through   bool // TLS goes through
 }
 
-// streamKey is the bucket of a place: "gateway|listener|domain", the domain empty but for TLS.
+// key is the bucket of a place: "gateway|listener|domain", the domain empty but for TLS.
 func (p streamPlace) key() string { return derive.JoinKey(p.Section, p.Meeting.Domain) }
 
 func streamPlaces(_ *derive.Ctx, route string, a attachment) []derive.Item[streamPlace] {

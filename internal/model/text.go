@@ -97,10 +97,28 @@ func validLabel(l string) bool {
 	return true
 }
 
+// CookiePathFault is why a text cannot be the path of a cookie: it must be a path, and
+// not end the attribute (RFC 6265 section 4.1.1).
+func CookiePathFault(path string) string {
+	if !strings.HasPrefix(path, "/") || strings.ContainsFunc(path, func(c rune) bool { return c < ' ' || c >= 0x7f || c == ';' }) {
+		return "must be a path that starts with / and has no ; in it"
+	}
+	return ""
+}
+
 // IsAddress reports whether a host is an IP address.
 func IsAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil
+}
+
+// TokenFault is why a text cannot be a token (RFC 9110 section 5.6.2), as the names of
+// methods, headers and cookies are.
+func TokenFault(text string) string {
+	if !httpguts.ValidHeaderFieldName(text) {
+		return "must be a name of letters, digits and !#$%&'*+-.^_`|~"
+	}
+	return ""
 }
 
 // HeaderNameFault is why a text cannot be the name of a header (RFC 9110 section 5.1).

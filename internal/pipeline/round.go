@@ -36,7 +36,7 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 		l.Log.Error("a function failed; please report this as a bug", "function", f.Node, "key", f.Key, observe.KeyError, f.Panic, "stack", string(f.Stack))
 	}
 	for _, refusal := range decision.Unresolved {
-		l.Log.Error("output left out", "culprits", refusal.Culprits, "message", refusal.Step.Message)
+		l.Log.Error("output left out", "culprits", refusal.Culprits, observe.KeyMessage, refusal.Step.Message)
 	}
 	l.board.landed(changes, now)
 	l.forget(decision.Delta, changes)

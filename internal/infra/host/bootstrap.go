@@ -23,10 +23,6 @@ import (
 // xdsCluster is the bootstrap's own cluster: Gatehouse.
 const xdsCluster = "gatehouse_xds"
 
-// regexProgramLimit replaces Envoy's default of 100, which refuses ordinary
-// regular expressions; RE2's own memory limit still holds.
-const regexProgramLimit = 32_768
-
 // identity is what a bootstrap is made from.
 type identity struct {
 	gateway     model.GatewayID
@@ -54,7 +50,8 @@ func bootstrap(id identity) (*envoy_bootstrap_v3.Bootstrap, error) {
 	if err != nil {
 		return nil, err
 	}
-	runtime, err := structpb.NewStruct(map[string]any{"re2.max_program_size.error_level": regexProgramLimit})
+	// Envoy's default of 100 refuses ordinary regular expressions; RE2's own memory limit still holds.
+	runtime, err := structpb.NewStruct(map[string]any{"re2.max_program_size.error_level": model.MaxProgramSize})
 	if err != nil {
 		return nil, err
 	}

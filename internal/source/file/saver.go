@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
@@ -33,7 +34,7 @@ func newSaver(path string, l *ledger, log *slog.Logger) *saver {
 func (s *saver) load() map[store.Key]record {
 	out, err := s.journal.read()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("generations cannot be read in full, counting starts anew for the others", "file", s.journal.path, "read", len(out), "error", err)
+		s.log.Warn("generations cannot be read in full, counting starts anew for the others", observe.KeyPath, s.journal.path, observe.KeyObjects, len(out), observe.KeyError, err)
 	}
 	return out
 }
@@ -86,7 +87,7 @@ func (s *saver) save() bool {
 	}
 	if err := s.journal.rewrite(s.ledger.all()); err != nil {
 		s.behind = true
-		s.log.Warn("generations cannot be saved, trying again; a restart may count some of them anew", "file", s.journal.path, "error", err)
+		s.log.Warn("generations cannot be saved, trying again; a restart may count some of them anew", observe.KeyPath, s.journal.path, observe.KeyError, err)
 		return false
 	}
 	return true

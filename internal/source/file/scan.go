@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
 
 // scanAll lists all directories anew and watches them. It reports whether some
@@ -12,7 +14,7 @@ func (s *Source) scanAll(w *watcher, now time.Time, swap bool) (blind bool) {
 	s.scan(func(dir string) {
 		if err := w.add(dir); err != nil && isDir(dir) {
 			blind = true
-			s.opts.Log.Warn("directory cannot be watched, looking at it every 2 s", "dir", dir, "error", err)
+			s.opts.Log.Warn("directory cannot be watched, looking at it every 2 s", observe.KeyPath, dir, observe.KeyError, err)
 		}
 	}, now, swap)
 	w.keep(s.tree.dirs)

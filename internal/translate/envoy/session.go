@@ -2,7 +2,6 @@ package envoy
 
 import (
 	_ "embed" // the filter's source
-	"strings"
 	"time"
 
 	envoy_core_v3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -81,10 +80,10 @@ func sessionState(s *model.Session) (*envoy_core_v3.TypedExtensionConfig, error)
 // sessionCookie is a cookie that no script of a page and no other site can use.
 // Envoy adds HttpOnly itself.
 func sessionCookie(s *model.Session) (*envoy_http_v3.Cookie, error) {
-	if err := checkHeaderName("cookie.name", s.Cookie.Name); err != nil {
+	if err := unless("cookie.name", s.Cookie.Name, model.TokenFault(s.Cookie.Name)); err != nil {
 		return nil, err
 	}
-	if err := checkCookiePath("cookie.path", s.Cookie.Path); err != nil {
+	if err := unless("cookie.path", s.Cookie.Path, model.CookiePathFault(s.Cookie.Path)); err != nil {
 		return nil, err
 	}
 	if err := checkTimeout("lifetime", s.Lifetime); err != nil {
@@ -101,17 +100,4 @@ func sessionCookie(s *model.Session) (*envoy_http_v3.Cookie, error) {
 		out.Attributes = append(out.Attributes, &envoy_http_v3.CookieAttribute{Name: "Secure"})
 	}
 	return out, nil
-}
-
-// checkCookiePath refuses what would end the attribute (RFC 6265 section 4.1.1).
-func checkCookiePath(field, path string) error {
-	if !strings.HasPrefix(path, "/") {
-		return faultf(field, path, "a path must start with /")
-	}
-	for _, c := range []byte(path) {
-		if c < ' ' || c >= 0x7f || c == ';' {
-			return faultf(field, path, "the path of a cookie cannot contain %q", c)
-		}
-	}
-	return nil
 }

@@ -59,8 +59,8 @@ func tracing(t model.Tracing) (*envoy_hcm_v3.HttpConnectionManager_Tracing, erro
 // sampler decides by the trace's identity, which every hop decides alike by, or
 // where the trace is another's, as that one did.
 func sampler(t model.Tracing) (*envoy_core_v3.TypedExtensionConfig, error) {
-	if t.Millionths > 1_000_000 {
-		return nil, faultf("millionths", strconv.Itoa(int(t.Millionths)), "must be at most 1000000")
+	if t.Millionths > million {
+		return nil, faultf("millionths", strconv.Itoa(int(t.Millionths)), "must be at most %d", million)
 	}
 	byIdentity, err := pack(&envoy_sampler_v3.TraceIdRatioBasedSamplerConfig{
 		SamplingPercentage: &envoy_type_v3.FractionalPercent{Numerator: t.Millionths, Denominator: envoy_type_v3.FractionalPercent_MILLION},
