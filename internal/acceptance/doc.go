@@ -20,7 +20,8 @@
 //   - order: the result does not depend on the order in which changes were captured;
 //     of objects that are bad only together the older stays;
 //   - cost: Decision.Trials is bounded by the number of bad objects, not by that of
-//     objects; standing rejections cost none.
+//     objects; standing rejections cost none. The exception is where not even the
+//     view without any object is valid: then each is left out in turn.
 //
 // It knows no kinds and no routing: evaluation, checks and validators are passed
 // in. It never logs or reads a clock, and blocks only where a validator does.

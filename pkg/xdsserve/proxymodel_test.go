@@ -381,13 +381,3 @@ func (p *proxyModel) serve() {
 		}
 	}
 }
-
-func (p *proxyModel) String() string {
-	var b strings.Builder
-	for k := range numKinds {
-		for _, name := range slices.Sorted(maps.Keys(p.applied[k])) {
-			fmt.Fprintf(&b, "%d %s %s\n", k, name, p.applied[k][name].Version)
-		}
-	}
-	return b.String()
-}

@@ -1,15 +1,11 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/test/rig"
 )
@@ -140,50 +136,16 @@ func (s *stage) pairsCounted(t *testing.T) {
 	})
 }
 
-// webSocket: an upgrade passes a rule that edits, and bytes flow both ways after it.
+// webSocket: an upgrade passes a rule that edits, and messages flow both ways after it.
 func (s *stage) webSocket(t *testing.T) {
-	l := must(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
-	marks := make(chan string, 1)
-	server := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { echo(w, r, marks) })}
-	go func() { _ = server.Serve(l) }()
-	defer func() { _ = server.Close() }()
-	port := strings.Replace(pair("e2e", "socket", str(l.Addr().(*net.TCPAddr).AddrPort().Port())), "port: 80}", "port: 80, appProtocol: kubernetes.io/ws}", 1)
+	port := strings.Replace(pair("e2e", "socket", str(s.red.Addr.Port())), "port: 80}", "port: 80, appProtocol: kubernetes.io/ws}", 1)
 	s.write(t, "socket.yaml", port+route("socket", "http", "socket"+domain, "  - filters: ["+edit("socket")+"]\n    "+to("socket")))
 	s.eventually(t, "the route is there", func(ctx context.Context) error { return s.there(ctx, "socket"+domain) })
-	conn := must(new(net.Dialer).DialContext(t.Context(), "tcp", netip.AddrPortFrom(rig.Loopback, s.http).String()))(t)
-	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(conn, "GET /chat HTTP/1.1\r\nHost: socket%s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", domain)
-	in := bufio.NewReader(conn)
-	answer := must(http.ReadResponse(in, nil))(t)
-	if answer.StatusCode != http.StatusSwitchingProtocols || answer.Header.Get("X-Reply") != "socket" {
-		t.Fatalf("the handshake is answered with %v", answer)
-	}
-	fmt.Fprint(conn, "ping\n")
-	if line, err := in.ReadString('\n'); line != "ping\n" {
-		t.Errorf("sent ping, got %q, %v", line, err)
-	}
-	if got := <-marks; got != "socket /chat" {
-		t.Errorf("the backend saw %q", got)
-	}
-}
-
-// echo takes an upgrade and sends back a line.
-func echo(w http.ResponseWriter, r *http.Request, seen chan<- string) {
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		return
-	}
-	conn, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	defer func() { _ = conn.Close() }()
-	seen <- r.Header.Get("X-Mark") + " " + r.URL.Path
-	fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-	line, err := buffered.ReadString('\n')
-	if err == nil {
-		fmt.Fprint(conn, line)
+	talk := must(rig.OpenSocket(t.Context(), s.http, "socket"+domain, "/chat"))(t)
+	defer func() { _ = talk.Close() }()
+	for _, message := range []string{"ping", "pong"} {
+		if answer, err := talk.Say(message); err != nil || answer != "red socket" {
+			t.Errorf("%s is answered by %q, %v; want red with the mark of the rule", message, answer, err)
+		}
 	}
 }

@@ -113,11 +113,6 @@ func (i *Instance) WaitReady(ctx context.Context) error {
 	return i.Until(ctx, "ready", func(ctx context.Context) error { return i.get(ctx, "/readyz") })
 }
 
-// WaitAlive waits until the admin API answers, whatever the listeners do.
-func (i *Instance) WaitAlive(ctx context.Context) error {
-	return i.Until(ctx, "alive", func(ctx context.Context) error { return i.get(ctx, "/healthz") })
-}
-
 func (i *Instance) get(ctx context.Context, path string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+i.Admin+path, nil)
 	if err != nil {
