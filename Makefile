@@ -13,7 +13,7 @@ BIN := $(CURDIR)/bin
 LINT := $(BIN)/lint
 # Packages tested at a time; two, so that tests of latency are not starved.
 TEST_P ?= 2
-TEST_TIMEOUT ?= 10m
+TEST_TIMEOUT ?= 20m
 TEST_FLAGS ?= -race -shuffle=on -count=1
 BENCH ?= .
 BENCH_FLAGS ?=
