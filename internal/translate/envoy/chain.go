@@ -44,15 +44,9 @@ func (b *listenerBuilder) tls(l model.Listener) error {
 }
 
 func (b *listenerBuilder) inspectTLS() error {
-	inspector, err := pack(&envoy_tlsinspector_v3.TlsInspector{})
-	if err != nil {
-		return err
-	}
-	b.listener.ListenerFilters = []*envoy_listener_v3.ListenerFilter{{
-		Name:       "envoy.filters.listener.tls_inspector",
-		ConfigType: &envoy_listener_v3.ListenerFilter_TypedConfig{TypedConfig: inspector},
-	}}
-	return nil
+	inspector, err := listenerFilter("envoy.filters.listener.tls_inspector", &envoy_tlsinspector_v3.TlsInspector{})
+	b.listener.ListenerFilters = []*envoy_listener_v3.ListenerFilter{inspector}
+	return err
 }
 
 func (b *listenerBuilder) chain(c model.Chain) (*envoy_listener_v3.FilterChain, error) {

@@ -38,7 +38,7 @@ func resolve(out *envoy_cluster_v3.Cluster, c model.Cluster) error {
 	if c.Port == 0 {
 		return faultf("port", "0", "a host name needs a port between 1 and 65535")
 	}
-	resolver, err := pack(&envoy_cares_v3.CaresDnsResolverConfig{
+	resolver, err := extension("envoy.network.dns_resolver.cares", &envoy_cares_v3.CaresDnsResolverConfig{
 		QueryTimeoutSeconds: wrapperspb.UInt64(dnsTryTimeout),
 		QueryTries:          wrapperspb.UInt32(dnsTries),
 	})
@@ -51,7 +51,7 @@ func resolve(out *envoy_cluster_v3.Cluster, c model.Cluster) error {
 		DnsFailureRefreshRate: &envoy_dns_v3.DnsCluster_RefreshRate{
 			BaseInterval: durationpb.New(dnsRetryFirst), MaxInterval: durationpb.New(dnsRetryMax),
 		},
-		TypedDnsResolverConfig: &envoy_core_v3.TypedExtensionConfig{Name: "envoy.network.dns_resolver.cares", TypedConfig: resolver},
+		TypedDnsResolverConfig: resolver,
 	})
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	xds_core_v3 "github.com/cncf/xds/go/xds/core/v3"
 	xds_matcher_v3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	envoy_udp_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/udp/udp_proxy/v3"
 	envoy_network_v3 "github.com/envoyproxy/go-control-plane/envoy/extensions/matching/common_inputs/network/v3"
@@ -77,13 +76,13 @@ type arc struct {
 
 // byHash chooses among arcs, the first of which begins at 0, by the hash of an input.
 func byHash(arcs []arc, size uint32, seed uint64, input message) (*xds_matcher_v3.Matcher, error) {
-	of, err := extension("input", input)
+	of, err := matcherExtension("input", input)
 	if err != nil {
 		return nil, err
 	}
 	list := &xds_matcher_v3.Matcher_MatcherList{}
 	for _, a := range slices.Backward(arcs[1:]) {
-		over, err := extension("envoy.matching.matchers.consistent_hashing", &envoy_hashing_v3.ConsistentHashing{Threshold: a.from, Modulo: size, Seed: seed})
+		over, err := matcherExtension("envoy.matching.matchers.consistent_hashing", &envoy_hashing_v3.ConsistentHashing{Threshold: a.from, Modulo: size, Seed: seed})
 		if err != nil {
 			return nil, err
 		}
@@ -112,13 +111,8 @@ func chosen(draw *xds_matcher_v3.Matcher) *xds_matcher_v3.Matcher_OnMatch {
 
 // toCluster sends everything to one cluster; what goes to one that does not exist is dropped.
 func toCluster(name string) (*xds_matcher_v3.Matcher, error) {
-	action, err := extension("route", &envoy_udp_v3.Route{Cluster: name})
+	action, err := matcherExtension("route", &envoy_udp_v3.Route{Cluster: name})
 	return &xds_matcher_v3.Matcher{OnNoMatch: &xds_matcher_v3.Matcher_OnMatch{
 		OnMatch: &xds_matcher_v3.Matcher_OnMatch_Action{Action: action},
 	}}, err
-}
-
-func extension(name string, m message) (*xds_core_v3.TypedExtensionConfig, error) {
-	config, err := pack(m)
-	return &xds_core_v3.TypedExtensionConfig{Name: name, TypedConfig: config}, err
 }

@@ -25,13 +25,11 @@ func httpFilters() ([]*envoy_hcm_v3.HttpFilter, error) {
 		namedFilter{"envoy.filters.http.router", &envoy_router_v3.Router{SuppressEnvoyHeaders: true}})
 	var out []*envoy_hcm_v3.HttpFilter
 	for _, f := range all {
-		config, err := pack(f.config)
+		filter, err := httpFilter(f.name, f.config)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, &envoy_hcm_v3.HttpFilter{
-			Name: f.name, ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: config},
-		})
+		out = append(out, filter)
 	}
 	return out, nil
 }

@@ -49,15 +49,8 @@ func (b *listenerBuilder) http(id model.TableID) (*envoy_listener_v3.Filter, err
 	if err != nil {
 		return nil, err
 	}
-	config, err := pack(manager)
-	if err != nil {
-		return nil, err
-	}
 	b.uses = append(b.uses, uses)
-	return &envoy_listener_v3.Filter{
-		Name:       "envoy.filters.network.http_connection_manager",
-		ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: config},
-	}, nil
+	return networkFilter("envoy.filters.network.http_connection_manager", manager)
 }
 
 // connectionManager has the settings that all HTTP listeners share; the

@@ -72,18 +72,16 @@ func scopedRoutes() *envoy_hcm_v3.ScopedRoutes {
 // setScope writes the key of each request into its header, over whatever a client
 // has put there.
 func setScope(rest string) (*envoy_core_v3.TypedExtensionConfig, error) {
-	config, err := pack(&envoy_early_v3.HeaderMutation{Mutations: []*envoy_mutation_v3.HeaderMutation{{
+	return extension("gatehouse.scope", &envoy_early_v3.HeaderMutation{Mutations: []*envoy_mutation_v3.HeaderMutation{{
 		Action: &envoy_mutation_v3.HeaderMutation_Append{Append: &envoy_core_v3.HeaderValueOption{
 			Header:       &envoy_core_v3.HeaderValue{Key: scopeHeader, Value: literal(rest) + "%REQ(:AUTHORITY)%"},
 			AppendAction: envoy_core_v3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 		}},
 	}}})
-	return &envoy_core_v3.TypedExtensionConfig{Name: "gatehouse.scope", TypedConfig: config}, err
 }
 
 func missedLookup() (*envoy_hcm_v3.HttpFilter, error) {
-	config, err := pack(&envoy_lua_v3.Lua{DefaultSourceCode: &envoy_core_v3.DataSource{
+	return httpFilter(missedFilter, &envoy_lua_v3.Lua{DefaultSourceCode: &envoy_core_v3.DataSource{
 		Specifier: &envoy_core_v3.DataSource_InlineString{InlineString: missedSource},
 	}})
-	return &envoy_hcm_v3.HttpFilter{Name: missedFilter, ConfigType: &envoy_hcm_v3.HttpFilter_TypedConfig{TypedConfig: config}}, err
 }

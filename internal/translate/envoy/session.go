@@ -66,15 +66,13 @@ func sessionState(s *model.Session) (*envoy_core_v3.TypedExtensionConfig, error)
 		if err := checkEdited("header", s.Header); err != nil {
 			return nil, err
 		}
-		config, err := pack(&envoy_header_v3.HeaderBasedSessionState{Name: s.Header})
-		return &envoy_core_v3.TypedExtensionConfig{Name: "envoy.http.stateful_session.header", TypedConfig: config}, err
+		return extension("envoy.http.stateful_session.header", &envoy_header_v3.HeaderBasedSessionState{Name: s.Header})
 	}
 	cookie, err := sessionCookie(s)
 	if err != nil {
 		return nil, err
 	}
-	config, err := pack(&envoy_cookie_v3.CookieBasedSessionState{Cookie: cookie})
-	return &envoy_core_v3.TypedExtensionConfig{Name: "envoy.http.stateful_session.cookie", TypedConfig: config}, err
+	return extension("envoy.http.stateful_session.cookie", &envoy_cookie_v3.CookieBasedSessionState{Cookie: cookie})
 }
 
 // sessionCookie is a cookie that no script of a page and no other site can use.

@@ -32,14 +32,7 @@ func (b *listenerBuilder) tcpProxy(to *model.Forward) (*envoy_listener_v3.Filter
 	if err := b.connect(proxy, to); err != nil {
 		return nil, err
 	}
-	config, err := pack(proxy)
-	if err != nil {
-		return nil, err
-	}
-	return &envoy_listener_v3.Filter{
-		Name:       "envoy.filters.network.tcp_proxy",
-		ConfigType: &envoy_listener_v3.Filter_TypedConfig{TypedConfig: config},
-	}, nil
+	return networkFilter("envoy.filters.network.tcp_proxy", proxy)
 }
 
 // connect spreads connections over backends by weight.

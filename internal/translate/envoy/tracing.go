@@ -62,21 +62,13 @@ func sampler(t model.Tracing) (*envoy_core_v3.TypedExtensionConfig, error) {
 	if t.Millionths > million {
 		return nil, faultf("millionths", strconv.Itoa(int(t.Millionths)), "must be at most %d", million)
 	}
-	byIdentity, err := pack(&envoy_sampler_v3.TraceIdRatioBasedSamplerConfig{
+	byIdentity, err := extension("envoy.tracers.opentelemetry.samplers.trace_id_ratio_based", &envoy_sampler_v3.TraceIdRatioBasedSamplerConfig{
 		SamplingPercentage: &envoy_type_v3.FractionalPercent{Numerator: t.Millionths, Denominator: envoy_type_v3.FractionalPercent_MILLION},
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || !t.Parents {
+		return byIdentity, err
 	}
-	out := &envoy_core_v3.TypedExtensionConfig{Name: "envoy.tracers.opentelemetry.samplers.trace_id_ratio_based", TypedConfig: byIdentity}
-	if !t.Parents {
-		return out, nil
-	}
-	byParent, err := pack(&envoy_sampler_v3.ParentBasedSamplerConfig{WrappedSampler: out})
-	if err != nil {
-		return nil, err
-	}
-	return &envoy_core_v3.TypedExtensionConfig{Name: "envoy.tracers.opentelemetry.samplers.parent_based", TypedConfig: byParent}, nil
+	return extension("envoy.tracers.opentelemetry.samplers.parent_based", &envoy_sampler_v3.ParentBasedSamplerConfig{WrappedSampler: byIdentity})
 }
 
 func exportHeaders(headers []model.Header) ([]*envoy_core_v3.HeaderValue, error) {

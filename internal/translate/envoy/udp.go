@@ -58,16 +58,9 @@ func (b *listenerBuilder) udpProxy(to *model.Forward) (*envoy_listener_v3.Listen
 	if err != nil {
 		return nil, err
 	}
-	config, err := pack(&envoy_udp_v3.UdpProxyConfig{
+	return listenerFilter("envoy.filters.udp_listener.udp_proxy", &envoy_udp_v3.UdpProxyConfig{
 		StatPrefix: b.listener.GetName(), AccessLog: logs,
 		IdleTimeout: durationpb.New(udpIdle), UpstreamSocketConfig: udpSocket(),
 		RouteSpecifier: &envoy_udp_v3.UdpProxyConfig_Matcher{Matcher: draw},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &envoy_listener_v3.ListenerFilter{
-		Name:       "envoy.filters.udp_listener.udp_proxy",
-		ConfigType: &envoy_listener_v3.ListenerFilter_TypedConfig{TypedConfig: config},
-	}, nil
 }
