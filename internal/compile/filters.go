@@ -48,15 +48,6 @@ func readFilters(field string, specs []gateway_v1.HTTPRouteFilter) filterSet {
 	return out
 }
 
-// mute tells of a CORS filter that has no effect: proxies apply the policy to what
-// they forward, and a redirect forwards nothing.
-func (f filterSet) mute(field string) *problem {
-	if f.Headers.CORS == nil || f.Redirect == nil {
-		return nil
-	}
-	return problemf(verdict.NotYetSupported, field, "CORS beside RequestRedirect has no effect yet: preflights are redirected too, and answers are not marked; allow the origin where the redirect leads")
-}
-
 func (f *filterSet) add(field string, spec gateway_v1.HTTPRouteFilter) {
 	switch {
 	case spec.Type == gateway_v1.HTTPRouteFilterRequestHeaderModifier && spec.RequestHeaderModifier != nil:

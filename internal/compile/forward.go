@@ -145,9 +145,6 @@ func (r *rule) share(field string, specs []gateway_v1.HTTPRouteFilter) filterSet
 	r.Invalid = first(r.Invalid, filters.Invalid)
 	r.Closed = first(r.Closed, filters.Closed, filters.Unresolved, r.tooManyAuths(field+".filters", filters))
 	r.replacesPrefix(field+".filters", filters)
-	if why := filters.mute(field + ".filters"); why != nil {
-		r.Warnings = append(r.Warnings, why)
-	}
 	return filters
 }
 

@@ -134,9 +134,6 @@ func (b *build) act(c *derive.Ctx, from referrer, field string, wish ruleWish, f
 	r.Auths = len(filters.Auth)
 	r.Closed = first(r.Closed, r.tooManyAuths(field+".filters", filterSet{}))
 	r.replacesPrefix(field+".filters", filters)
-	if why := filters.mute(field + ".filters"); why != nil {
-		r.Warnings = append(r.Warnings, why)
-	}
 	out := model.Route{Filters: filters.Headers, Rewrite: filters.Rewrite}
 	if filters.Redirect != nil {
 		out.Redirect = filters.Redirect

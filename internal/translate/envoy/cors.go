@@ -56,7 +56,6 @@ func cors(route *envoy_route_v3.Route, c *model.CORS) error {
 // originMatcher matches an origin as browsers send it, which is in lower case and
 // without the port that the scheme implies.
 func originMatcher(field, text string) (*envoy_matcher_v3.StringMatcher, error) {
-	pattern := ".*"
 	if text != anything {
 		scheme, host, ok := strings.Cut(text, "://")
 		if !ok || scheme == "" || host == "" {
@@ -65,10 +64,18 @@ func originMatcher(field, text string) (*envoy_matcher_v3.StringMatcher, error) 
 		if !strings.Contains(text, anything) {
 			return exactly(text), nil
 		}
-		pattern = regexp.QuoteMeta(scheme) + "://" + strings.ReplaceAll(regexp.QuoteMeta(host), `\*`, "[^/:]*")
 	}
+	pattern := originPattern(text)
 	if err := checkRegex(field, pattern); err != nil {
 		return nil, err
 	}
-	return &envoy_matcher_v3.StringMatcher{MatchPattern: &envoy_matcher_v3.StringMatcher_SafeRegex{SafeRegex: regex(pattern)}}, nil
+	return matching(pattern), nil
+}
+
+// originPattern is the expression of an origin; a wildcard stays within the host.
+func originPattern(text string) string {
+	if text == anything {
+		return ".*"
+	}
+	return strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, "[^/:]*")
 }

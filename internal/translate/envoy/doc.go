@@ -42,6 +42,8 @@
 //
 //   - A CORS preflight is answered by the route whose match takes it, method
 //     included. Where everything is allowed, the answer names what was asked for.
+//     A route that redirects, or has no backend that could be used, answers preflights
+//     and marks its answers as well: browsers follow no redirect that is not marked.
 //
 //   - The datagrams of a client, its address and port, go to one endpoint until there
 //     are none for a minute; what would go to a missing backend is dropped. A backend
@@ -59,6 +61,11 @@
 //     four filters that do nothing can be replaced, by the route and as the request
 //     passes, by a whole one. What a service is asked about is the request as it came;
 //     a preflight that CORS answers is not. Its own failure answers 500.
+//
+//   - CORS where nothing is forwarded: Envoy's filter looks at routes with a cluster only.
+//     What has no backend goes to a cluster that does not exist, whose absence is
+//     answered with 500. So do preflights that would be redirected, except that none
+//     gets there; a redirect of an allowed origin is a route of its own, which marks it.
 //
 //   - A least rate of retries: Envoy counts those that are under way, so that a rate is
 //     taken for as many at a time as it has in a second. A request whose retry is over

@@ -27,7 +27,7 @@ func forward(route *envoy_route_v3.Route, r model.Route, edits headerEdits) ([]x
 	}
 	uses := usedClusters(shares)
 	if len(uses) == 0 {
-		route.Action = answer(unavailable(r.Match))
+		closed(route, unavailable(r.Match), r.Filters.CORS)
 		edits.onRoute(route)
 		return nil, nil
 	}

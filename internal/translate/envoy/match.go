@@ -122,7 +122,7 @@ func textMatch(v model.ValueMatch) (*envoy_matcher_v3.StringMatcher, error) {
 	if err := checkRegex("value", v.Value); err != nil {
 		return nil, err
 	}
-	return &envoy_matcher_v3.StringMatcher{MatchPattern: &envoy_matcher_v3.StringMatcher_SafeRegex{SafeRegex: regex(v.Value)}}, nil
+	return matching(v.Value), nil
 }
 
 func headerMatcher(name string, text *envoy_matcher_v3.StringMatcher) *envoy_route_v3.HeaderMatcher {

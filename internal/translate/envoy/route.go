@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"errors"
 	"strconv"
 
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -10,21 +11,21 @@ import (
 )
 
 // translateRoute makes the routes of one route of the virtual host of a domain,
-// one unless its shares need one each, and names the clusters that they use.
+// one unless its shares or its CORS policy need several, and names the clusters that they use.
 func translateRoute(domain string, r model.Route) ([]*envoy_route_v3.Route, []xdsserve.Name, error) {
 	var out []*envoy_route_v3.Route
 	var uses []xdsserve.Name
 	for _, p := range parts(r) {
-		route, used, err := translatePart(domain, p)
+		routes, used, err := translatePart(domain, p)
 		if err != nil {
 			return nil, nil, err
 		}
-		out, uses = append(out, route), append(uses, used...)
+		out, uses = append(out, routes...), append(uses, used...)
 	}
 	return out, uses, nil
 }
 
-func translatePart(domain string, p part) (*envoy_route_v3.Route, []xdsserve.Name, error) {
+func translatePart(domain string, p part) ([]*envoy_route_v3.Route, []xdsserve.Name, error) {
 	if err := checkName("name", p.Name); err != nil {
 		return nil, nil, err
 	}
@@ -47,7 +48,14 @@ func translatePart(domain string, p part) (*envoy_route_v3.Route, []xdsserve.Nam
 	if err != nil {
 		return nil, nil, within("filters", err)
 	}
-	return route, append(uses, asked...), route.ValidateAll()
+	out, err := answered(route, p.Match.Method, p.Filters.CORS)
+	if err != nil {
+		return nil, nil, within("filters.cors", err)
+	}
+	for _, r := range out {
+		err = errors.Join(err, r.ValidateAll())
+	}
+	return out, append(uses, asked...), err
 }
 
 // act sets what the route does with a request, and with the answer.
@@ -74,7 +82,7 @@ func act(route *envoy_route_v3.Route, domain string, r part) ([]xdsserve.Name, e
 	case r.Forward != nil:
 		return forward(route, r.Route, edits)
 	case r.Status >= 200 && r.Status <= 599:
-		route.Action = answer(r.Status)
+		closed(route, r.Status, r.Filters.CORS)
 	default:
 		return nil, faultf("status", strconv.FormatUint(uint64(r.Status), 10), "the route has no action: give it backends, a redirect or a status from 200 to 599")
 	}

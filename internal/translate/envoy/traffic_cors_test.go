@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,75 @@ func TestCORS(t *testing.T) {
 			if have := got.Header.Get("Access-Control-" + name); have != c.want[name] {
 				t.Errorf("%s %s of %s asking for %q: %s is %q, want %q", c.method, c.path, c.origin, c.ask, name, have, c.want[name])
 			}
+		}
+	}
+}
+
+// TestCORSWithoutBackend follows the Fetch standard's steps where nothing is forwarded:
+// a preflight must be answered with an ok status and leave, and a redirect or an error
+// must be marked, or browsers neither follow nor show it.
+func TestCORSWithoutBackend(t *testing.T) {
+	some := &model.CORS{Origins: []string{"https://a.example", "https://*.b.example:8443"}, Methods: []string{"PUT"}, Expose: []string{"x-answer"}, Credentials: true, MaxAge: 5 * time.Second}
+	every := &model.CORS{Origins: []string{"*"}, Methods: []string{"*"}}
+	moved := &model.Redirect{Path: &model.PathEdit{Value: "/new"}, Status: 308}
+	get := prefix("/get")
+	get.Method = "GET"
+	marks := model.HeaderEdit{Set: []model.Header{{Name: "vary", Value: "Accept"}, {Name: "access-control-allow-origin", Value: "https://wrong.example"}}}
+	hosts := []model.VirtualHost{{Domain: "*", Routes: []model.Route{
+		{Name: "1", Match: prefix("/moved"), Redirect: moved, Filters: model.Filters{CORS: some}},
+		{Name: "2", Match: prefix("/every"), Redirect: moved, Filters: model.Filters{CORS: every, Response: marks}},
+		{Name: "3", Match: get, Redirect: moved, Filters: model.Filters{CORS: some}},
+		{Name: "4", Match: prefix("/closed"), Status: 500, Filters: model.Filters{CORS: some}},
+		{Name: "5", Match: prefix("/none"), Forward: &model.Forward{Backends: []model.WeightedBackend{{Weight: 1}}}, Filters: model.Filters{CORS: some}},
+		{Name: "6", Match: prefix("/shared"), Forward: &model.Forward{Backends: []model.WeightedBackend{
+			{Cluster: "b", Weight: 1, Redirect: moved, Filters: model.Filters{CORS: some}}, {Cluster: "b", Weight: 1, Redirect: moved, Filters: model.Filters{CORS: some}},
+		}}},
+		{Name: "7", Match: prefix("/"), Forward: to("b")},
+	}}}
+	f := serve(t, plain(hosts, backends(t, "b")))
+	const a, deep, evil = "https://a.example", "https://x.b.example:8443", "https://evil.example"
+	for _, c := range []struct {
+		method, path, origin, ask string
+		status                    int
+		allow, credentials, vary  string
+	}{
+		{"OPTIONS", "/moved", a, "PUT", 200, a, "true", ""},
+		{"OPTIONS", "/moved", deep, "PUT", 200, deep, "true", ""},
+		{"OPTIONS", "/moved", evil, "PUT", 200, "", "", ""},
+		{"OPTIONS", "/moved", a, "", 308, a, "true", "Origin"}, // no preflight
+		{"OPTIONS", "/moved", "", "PUT", 308, "", "", "Origin"},
+		{"PUT", "/moved", a, "", 308, a, "true", "Origin"},
+		{"PUT", "/moved", deep, "", 308, deep, "true", "Origin"},
+		{"GET", "/moved", a + ".evil.example", "", 308, "", "", "Origin"},
+		{"GET", "/moved", "https://aXexample", "", 308, "", "", "Origin"},
+		{"GET", "/moved", "", "", 308, "", "", "Origin"},
+		{"OPTIONS", "/every", evil, "GET", 200, evil, "", ""},
+		{"GET", "/every", evil, "", 308, evil, "", "Accept,Origin"},
+		{"GET", "/get", a, "", 308, a, "true", "Origin"},
+		{"OPTIONS", "/get", a, "GET", 200, "", "", ""}, // another route takes it
+		{"OPTIONS", "/closed", a, "PUT", 200, a, "true", ""},
+		{"PUT", "/closed", a, "", 500, a, "true", ""},
+		{"PUT", "/closed", evil, "", 500, "", "", ""},
+		{"GET", "/closed", "", "", 500, "", "", ""},
+		{"OPTIONS", "/none", a, "PUT", 200, a, "true", ""},
+		{"GET", "/none", a, "", 500, a, "true", ""},
+		{"OPTIONS", "/shared", a, "PUT", 200, a, "true", ""},
+		{"GET", "/shared", a, "", 308, a, "true", "Origin"},
+	} {
+		h := header("x-n", "1")
+		if c.origin != "" {
+			h.Set("Origin", c.origin)
+		}
+		if c.ask != "" {
+			h.Set("Access-Control-Request-Method", c.ask)
+		}
+		got := f.ask(question{Method: c.method, Path: c.path, Header: h})
+		allow, credentials := got.Header.Get("Access-Control-Allow-Origin"), got.Header.Get("Access-Control-Allow-Credentials")
+		if got.Status != c.status || allow != c.allow || credentials != c.credentials && c.allow != "" {
+			t.Errorf("%s %s of %q: status %d, origin %q, credentials %q; want %d, %q, %q", c.method, c.path, c.origin, got.Status, allow, credentials, c.status, c.allow, c.credentials)
+		}
+		if vary := strings.Join(got.Header.Values("Vary"), ", "); vary != c.vary {
+			t.Errorf("%s %s of %q: it varies by %q, want %q", c.method, c.path, c.origin, vary, c.vary)
 		}
 	}
 }
