@@ -75,6 +75,7 @@ func originateTLS(c model.Cluster, caFile string) (*envoy_core_v3.TransportSocke
 		authorities = inlineBytes(c.TLS.CA)
 	}
 	context := &envoy_tls_v3.UpstreamTlsContext{CommonTlsContext: &envoy_tls_v3.CommonTlsContext{
+		TlsParams:     upstreamVersions(),
 		AlpnProtocols: upstreamALPN(c.Protocol),
 		ValidationContextType: &envoy_tls_v3.CommonTlsContext_ValidationContext{ValidationContext: &envoy_tls_v3.CertificateValidationContext{
 			TrustedCa: authorities, MatchTypedSubjectAltNames: names,
@@ -111,6 +112,15 @@ func subjectNames(t model.UpstreamTLS) ([]*envoy_tls_v3.SubjectAltNameMatcher, e
 		out = append(out, &envoy_tls_v3.SubjectAltNameMatcher{SanType: kind, Matcher: exactly(name.Value)})
 	}
 	return out, nil
+}
+
+// upstreamVersions are those of TLS towards backends. Envoy by itself offers none
+// above 1.2, and a backend that takes 1.3 only would refuse it.
+func upstreamVersions() *envoy_tls_v3.TlsParameters {
+	return &envoy_tls_v3.TlsParameters{
+		TlsMinimumProtocolVersion: envoy_tls_v3.TlsParameters_TLSv1_2,
+		TlsMaximumProtocolVersion: envoy_tls_v3.TlsParameters_TLSv1_3,
+	}
 }
 
 // upstreamALPN are the protocols offered to a backend. Those of HTTP2 are left

@@ -48,7 +48,7 @@ func TestBackendsAreVerified(t *testing.T) {
 	}
 }
 
-// secureBackend answers over TLS with the name that it was asked for and the
+// secureBackend answers over TLS, of the newest version only, with the name that it was asked for and the
 // client that it was shown.
 func secureBackend(t *testing.T, a authority, names ...string) netip.AddrPort {
 	t.Helper()
@@ -63,7 +63,7 @@ func secureBackend(t *testing.T, a authority, names ...string) netip.AddrPort {
 			w.Header().Set("X-Client", shown[0].Subject.CommonName)
 		}
 	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS13}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return netip.MustParseAddrPort(server.Listener.Addr().String())
