@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
@@ -46,7 +47,7 @@ type Overview struct {
 	Revision  uint64            `json:"revision"`
 	Objects   map[string]int    `json:"objects"` // by verdict state
 	Gateways  []GatewayOverview `json:"gateways"`
-	Attention []Attention       `json:"attention"` // whatever is not serving, worst first
+	Attention []Attention       `json:"attention"` // whatever is not serving, or serves with a warning; worst first
 }
 
 // GatewayOverview is one Gateway with its listeners and proxies.
@@ -80,6 +81,15 @@ type Attention struct {
 	Message string        `json:"message"`
 	Where   string        `json:"where,omitempty"`  // "examples/shop/search.yaml:18"
 	Serves  string        `json:"serves,omitempty"` // what stays in force instead
+	More    int           `json:"more,omitempty"`   // further steps of the object that are worth a look
+}
+
+// Label is the state in a word, or what is to be said of an object that serves.
+func (a Attention) Label() string {
+	if a.State == verdict.Serving {
+		return "warning"
+	}
+	return strings.ToLower(string(a.State))
 }
 
 // View is what one proxy believes against what it should.

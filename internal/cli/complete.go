@@ -71,7 +71,8 @@ func kindCompletions() []string {
 }
 
 func (s *session) nameCompletions(cmd *cobra.Command, kind string) []string {
-	loaded, err := config.Load(config.Source{Environ: s.Environ, Only: []string{"adminAddress"}, Flag: func(name string) ([]string, bool) {
+	file, _ := cmd.Flags().GetString("config-file")
+	loaded, err := config.Load(config.Source{Environ: s.Environ, File: s.filePath(cmd, file), Only: []string{"adminAddress"}, Flag: func(name string) ([]string, bool) {
 		flag := cmd.Flags().Lookup(name)
 		if flag == nil || !flag.Changed {
 			return nil, false

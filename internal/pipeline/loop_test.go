@@ -1,13 +1,16 @@
 package pipeline
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/source/file"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
@@ -217,6 +220,21 @@ func TestFindingAboutAnotherDocumentOnlyWarns(t *testing.T) {
 	})
 }
 
+// The first of two files with one object counts, so it is no previous revision of the
+// other that keeps serving.
+func TestDuplicateIsToldToHaveNoEffect(t *testing.T) {
+	inWorld(t, func(w world) {
+		w.connect(edgeGroup)
+		f := refusal("routes.yaml", "1")
+		f.Object.Name, f.Retained, f.Step.Reason = "shop/shop", true, file.DuplicateObject.Name
+		w.observe(snapshot.Batch{Findings: map[string][]snapshot.Finding{"routes.yaml": {f}}})
+
+		if got := w.screen.last(); got.What != observe.Refused || !strings.HasSuffix(got.Message, "; this one has no effect") {
+			w.Errorf("told %+v, want that it has no effect", got)
+		}
+	})
+}
+
 func TestUndoneEditIsToldAsReleased(t *testing.T) {
 	inWorld(t, func(w world) {
 		w.connect(edgeGroup)
@@ -246,6 +264,11 @@ func TestSlowClusterIsAWarningUntilItHasHosts(t *testing.T) {
 			if !w.warns(object.kind, object.name) {
 				w.Errorf("%s %s has no warning about the name that does not resolve", object.kind, object.name)
 			}
+		}
+		if told := w.loop.Reporter().Overview().Attention; !slices.ContainsFunc(told, func(a admin.Attention) bool {
+			return a.Kind == "HTTPRoute" && a.Name == "shop/shop" && a.Label() == "warning"
+		}) {
+			w.Errorf("the overview is silent about the warning: %+v", told)
 		}
 		if w.warns("Gateway", edgeGroup) {
 			w.Error("the Gateway is warned of a cluster that it does not use")

@@ -50,14 +50,15 @@ func rank(s verdict.State) int {
 }
 
 // attention is what an operator should know of an object: it does not serve, or
-// not in full. Objects that nothing refers to are no news.
+// not in full, or with a warning. Objects that nothing refers to are no news.
 func (r *Reporter) attention(j join, v verdict.Verdict) (admin.Attention, bool) {
 	step, ok := worst(v.Steps)
-	if v.State == verdict.Serving || !ok || v.State == verdict.Excluded && quiet(step) {
+	if !ok || v.State == verdict.Excluded && quiet(step) {
 		return admin.Attention{}, false
 	}
 	a := admin.Attention{
 		Kind: v.Object.Kind, Name: j.key.Name, State: v.State, Reason: step.Reason, Field: step.Field, Message: step.Message,
+		More: others(v.Steps, step),
 	}
 	if origin, ok := r.board.origin(j.key); ok {
 		a.Where = place(origin)
@@ -86,6 +87,22 @@ func worst(steps []verdict.Step) (verdict.Step, bool) {
 		}
 	}
 	return verdict.Step{}, false
+}
+
+// others counts the problems of an object besides the one that is told. What keeps
+// serving instead is no problem of its own.
+func others(steps []verdict.Step, told verdict.Step) int {
+	n := 0
+	for _, s := range steps {
+		problem := s.Outcome == verdict.WasRejected || s.Outcome == verdict.WasExcluded || s.Outcome == verdict.Warning
+		if problem && s.Reason != verdict.Retained.Name && s.Reason != verdict.NothingRetained.Name {
+			n++
+		}
+	}
+	if told.Outcome != verdict.StillPending {
+		n--
+	}
+	return n
 }
 
 // nameless are refused documents whose object could not be read.

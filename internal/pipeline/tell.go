@@ -9,6 +9,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/source/file"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -186,7 +187,7 @@ func (l *Loop) tellNews(n news, batch snapshot.Batch) {
 		}
 		l.Live.Event(observe.LiveEvent{
 			At: l.Now(), Kind: f.Object.Collection, Name: f.Object.Name, What: observe.Refused,
-			Message: explain(f.Step) + "; " + kept(f.Retained), Where: place(f.Origin),
+			Message: explain(f.Step) + "; " + keptBeside(f), Where: place(f.Origin),
 		})
 	}
 }
@@ -197,6 +198,15 @@ func explain(s verdict.Step) string {
 		return s.Message
 	}
 	return s.Field + ": " + s.Message
+}
+
+// keptBeside says what is in force instead of a refused document. For one of two of
+// the same object that is the other one, whatever was in force before.
+func keptBeside(f snapshot.Finding) string {
+	if f.Step.Reason == file.DuplicateObject.Name {
+		return "this one has no effect"
+	}
+	return kept(f.Retained)
 }
 
 func kept(retained bool) string {

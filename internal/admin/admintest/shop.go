@@ -138,7 +138,11 @@ func overview() admin.Overview {
 			{
 				Kind: "HTTPRoute", Name: "shop/legacy", State: verdict.Excluded, Reason: "NoMatchingListenerHostname",
 				Field: "spec.hostnames[0]", Message: "no listener of gateway shop/edge matches hostname legacy.example",
-				Where: "examples/shop/legacy.yaml:1",
+				Where: "examples/shop/legacy.yaml:1", More: 2,
+			},
+			{
+				Kind: "Secret", Name: "shop/tls", State: verdict.Serving, Reason: "CertificateExpired",
+				Field: "data[tls.crt]", Message: "expired on 2026-11-28; renew it", Where: "examples/shop/tls.yaml:1",
 			},
 		},
 	}

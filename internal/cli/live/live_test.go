@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
 // tell is one life of an instance.
@@ -87,6 +88,17 @@ func TestLogPrintsReadyOnly(t *testing.T) {
 	} {
 		if !bytes.Contains(log.Bytes(), []byte(want)) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
+		}
+	}
+}
+
+func TestLogSaysHowObjectsStand(t *testing.T) {
+	for state, want := range map[verdict.State]string{
+		verdict.Serving: "object serves with a warning", verdict.Partial: "object serves in part",
+		verdict.Excluded: "object is not serving", verdict.Rejected: "object is not serving",
+	} {
+		if got := standing(string(state)); got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}
 }

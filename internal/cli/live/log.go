@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
 // Log records events in a log; only addresses and "ready" go to standard output.
@@ -34,22 +35,34 @@ func (l *Log) Started(s observe.Start) {
 		observe.KeyPath, strings.Join(s.Paths, " "))
 }
 
-// Loaded logs the numbers, and each object that is not serving.
+// Loaded logs the numbers, and each object that needs attention.
 func (l *Log) Loaded(o observe.Loaded) {
 	l.log.Info("loaded", observe.KeyFiles, o.Files, observe.KeyObjects, o.Objects, "states", render.Counts(o.ByState))
 	problems := lasting(o.Problems)
 	for _, p := range problems[:min(len(problems), manyRecords)] {
-		l.log.LogAttrs(context.Background(), slog.LevelWarn, "object is not serving", pairs(
+		l.log.LogAttrs(context.Background(), slog.LevelWarn, standing(p.State), pairs(
 			observe.KeyKind, p.Kind, observe.KeyObject, p.Name, observe.KeyState, p.State,
 			observe.KeyField, p.Field, observe.KeyMessage, p.Message, observe.KeyFile, p.Where)...)
 	}
 	if more := len(problems) - manyRecords; more > 0 {
-		l.log.Warn("more objects are not serving", observe.KeyObjects, more)
+		l.log.Warn("more objects need attention", observe.KeyObjects, more)
 	}
 }
 
-// manyRecords is how many objects that are not serving are logged at the start.
+// manyRecords is how many objects that need attention are logged at the start.
 const manyRecords = 100
+
+// standing says how an object that needs attention stands.
+func standing(state string) string {
+	switch verdict.State(state) {
+	case verdict.Serving:
+		return "object serves with a warning"
+	case verdict.Partial:
+		return "object serves in part"
+	default:
+		return "object is not serving"
+	}
+}
 
 // pairs makes attributes of keys and values, without the empty ones.
 func pairs(keysAndValues ...string) []slog.Attr {

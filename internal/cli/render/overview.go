@@ -90,8 +90,11 @@ const attentionIndent = 14
 func Attention(s Style, a admin.Attention) string {
 	var b strings.Builder
 	m := stateMarks[a.State]
+	if a.State == verdict.Serving {
+		m = stateMarks[verdict.Partial]
+	}
 	name := subject(a.Kind, a.Name, a.Where)
-	fmt.Fprintf(&b, "  %s %s%s\n", s.mark(m), s.column(m.color, strings.ToLower(string(a.State)), attentionIndent-4), s.Text(name))
+	fmt.Fprintf(&b, "  %s %s%s\n", s.mark(m), s.column(m.color, a.Label(), attentionIndent-4), s.Text(name))
 	writeIndented(&b, s, fielded(a.Field, a.Message))
 	var where []string
 	if a.Where != "" && a.Name != "" {
@@ -99,6 +102,9 @@ func Attention(s Style, a admin.Attention) string {
 	}
 	if a.Serves != "" {
 		where = append(where, a.Serves)
+	}
+	if a.More > 0 {
+		where = append(where, fmt.Sprintf("%d more: gatehouse why %s", a.More, name))
 	}
 	if len(where) > 0 {
 		writeIndented(&b, s, strings.Join(where, " · "))
