@@ -127,7 +127,7 @@ func (v routeVerdict) parentSteps(p parent) []verdict.Step {
 			continue
 		}
 		if !v.attached(j) {
-			steps = append(steps, problemf(verdict.ParentNotServing, indexed("spec.parentRefs", p.Index), "%s does not serve: see its conditions", j.title()).
+			steps = append(steps, problemf(verdict.ParentNotServing, indexed("spec.parentRefs", p.Index), "%s does not serve", j.title()).
 				about(parentKey(p)).step(verdict.WasExcluded))
 			continue
 		}

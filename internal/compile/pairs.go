@@ -126,7 +126,7 @@ func (b *build) certificate(c *derive.Ctx, gateway model.GatewayID, id model.Cer
 func (b *build) secretFinding(c *derive.Ctx, key string, _ *core_v1.Secret) (Finding, bool) {
 	self := store.Key{Collection: kindSecret, Name: key}
 	if !derive.Exists(c, b.usesBySecret, key) {
-		return exclude(self, problemf(verdict.NotReferenced, "", "no listener and no XBackend may refer to it and does")), true
+		return exclude(self, problemf(verdict.NotReferenced, "", "no listener and no XBackend that may refer to it does")), true
 	}
 	at, _ := derive.Get(c, b.pairStates, key)
 	switch {

@@ -90,8 +90,12 @@ func (b *build) policyFinding(c *derive.Ctx, key string, policy *gateway_v1.Back
 	self := policyRef(key)
 	at, _ := derive.Get(c, b.policyStates, key)
 	conflict := b.policyConflict(c, key, policy)
-	finding := b.policyUse(c, self, at, conflict)
-	finding.Steps = append(finding.Steps, warnings(at.Warnings)...)
+	why, astray := conflict, b.policyAstray(c, policy)
+	if why == nil && len(astray) > 0 && !b.usedBySomething(c, self.String()) {
+		why, astray = astray[0], astray[1:]
+	}
+	finding := b.policyUse(c, self, at, why)
+	finding.Steps = append(finding.Steps, warnings(slices.Concat(at.Warnings, astray))...)
 	status := conditions{generation: policy.Generation}
 	status.judge(typeAccepted, string(gateway_v1.PolicyReasonAccepted), "the policy is in force", policyProblem(first(conflict, at.Invalid)))
 	status.judge(typeResolvedRefs, string(gateway_v1.BackendTLSPolicyReasonResolvedRefs), "every reference is resolved", at.Unresolved)
@@ -99,13 +103,13 @@ func (b *build) policyFinding(c *derive.Ctx, key string, policy *gateway_v1.Back
 	return finding, true
 }
 
-func (b *build) policyUse(c *derive.Ctx, self store.Key, at tlsPolicy, conflict *problem) Finding {
+func (b *build) policyUse(c *derive.Ctx, self store.Key, at tlsPolicy, lost *problem) Finding {
 	used := b.usedBySomething(c, self.String())
 	switch why := at.failure(); {
 	case !used && at.Invalid != nil && at.Invalid.Reason.Name == verdict.UnsupportedValue.Name:
 		return exclude(self, at.Invalid)
-	case conflict != nil:
-		return exclude(self, conflict)
+	case lost != nil:
+		return exclude(self, lost)
 	case !used:
 		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to what it is for"))
 	case why != nil:
@@ -127,4 +131,50 @@ func (b *build) policyConflict(c *derive.Ctx, key string, policy *gateway_v1.Bac
 		lost = first(lost, problemf(verdict.Conflicted, "spec.targetRefs", "BackendTLSPolicy %s, which is older or first by name, is for %s", winner, service).about(policyRef(winner)))
 	}
 	return lost
+}
+
+// policyAstray are the targets that a BackendTLSPolicy has no effect on: what a
+// mistyped name was to protect is reached in clear.
+func (b *build) policyAstray(c *derive.Ctx, policy *gateway_v1.BackendTLSPolicy) []*problem {
+	var out []*problem
+	for i, ref := range policy.Spec.TargetRefs {
+		field, name := indexed("spec.targetRefs", i), snapshot.NamespacedName(policy.Namespace, string(ref.Name))
+		ports, known, exists := b.portNames(c, target{string(ref.Group), string(ref.Kind), policy.Namespace, string(ref.Name)})
+		section := string(orElse(ref.SectionName, ""))
+		switch {
+		case !known:
+			out = append(out, problemf(verdict.NoEffect, field+".kind", "%s of group %q: a BackendTLSPolicy is for Services and ServiceImports", ref.Kind, ref.Group))
+		case !exists:
+			out = append(out, problemf(verdict.TargetNotFound, field, "%s %s does not exist", ref.Kind, name))
+		case section != "" && !slices.Contains(ports, section):
+			out = append(out, problemf(verdict.TargetNotFound, field+".sectionName", "%s %s has no port named %q", ref.Kind, name, section))
+		}
+	}
+	return out
+}
+
+// portNames are the names of the ports of a Service or ServiceImport; other kinds
+// are not known.
+func (b *build) portNames(c *derive.Ctx, to target) (names []string, known, exists bool) {
+	name := snapshot.NamespacedName(to.Namespace, to.Name)
+	switch {
+	case to.is("", kindService):
+		service, found := derive.Get(c, b.in.services, name)
+		if found {
+			for _, p := range service.Spec.Ports {
+				names = append(names, p.Name)
+			}
+		}
+		return names, true, found
+	case to.is(mcsGroup, kindServiceImport):
+		object, found := derive.Get(c, b.in.imports, name)
+		if found {
+			for _, p := range object.Spec.Ports {
+				names = append(names, p.Name)
+			}
+		}
+		return names, true, found
+	default:
+		return nil, false, false
+	}
 }

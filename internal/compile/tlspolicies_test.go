@@ -92,6 +92,26 @@ func TestPoliciesOfOneService(t *testing.T) {
 	}
 }
 
+// A target that does not exist is said, whether or not the others are used: what it
+// was to protect is reached in clear.
+func TestTargetsOfPoliciesThatDoNotExist(t *testing.T) {
+	for _, c := range []struct{ name, targets, want, field string }{
+		{"Service", "{group: '', kind: Service, name: absent}", "excluded TargetNotFound", "spec.targetRefs[0]"},
+		{"ServiceImport", "{group: multicluster.x-k8s.io, kind: ServiceImport, name: absent}", "excluded TargetNotFound", "spec.targetRefs[0]"},
+		{"port", "{group: '', kind: Service, name: one, sectionName: absent}", "excluded TargetNotFound", "spec.targetRefs[0].sectionName"},
+		{"kind", "{group: example.net, kind: Thing, name: one}", "excluded NoEffect", "spec.targetRefs[0].kind"},
+		{"two", "{group: '', kind: Service, name: absent}, {group: '', kind: Service, name: gone}", "excluded TargetNotFound, warning TargetNotFound", "spec.targetRefs[0]"},
+		{"beside a good one", toOne + ", {group: '', kind: Service, name: absent}", "ok Referenced, warning TargetNotFound", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := with(t, classYAML, edge, oneService, usesOne, tlsPolicyYAML("p", "", c.targets, "wellKnownCACertificates: System, hostname: one"))
+			f := w.finding("BackendTLSPolicy", "shop/p")
+			equal(t, strings.Join(reasons(f), ", "), c.want)
+			equal(t, f.Steps[0].Field, c.field)
+		})
+	}
+}
+
 // TLS that goes through to the backend is not wrapped once more.
 func TestPolicyAndPassthrough(t *testing.T) {
 	w := with(t, classYAML, oneService, "kind: Secret\nmetadata: {name: tls, namespace: shop}\ndata: "+testPairs(t)["good"],

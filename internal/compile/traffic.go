@@ -156,7 +156,11 @@ func (b *build) trafficFinding(c *derive.Ctx, key string, policy *gateway_xv1alp
 	at, _ := derive.Get(c, b.trafficStates, key)
 	targets := trafficTargets(key, policy)
 	lost := b.trafficConflict(c, key, targets)
-	finding := b.trafficUse(c, self, at, first(lost, b.trafficMissing(c, policy)))
+	missing := b.trafficMissing(c, policy)
+	finding := b.trafficUse(c, self, at, first(append([]*problem{lost}, missing...)...))
+	if finding.Serves {
+		finding.Steps = append(finding.Steps, warnings(missing)...)
+	}
 	if at.Session != nil && finding.Serves {
 		finding.Steps = append(finding.Steps, warnings(at.Session.Warnings)...)
 	}
@@ -210,8 +214,9 @@ func (b *build) trafficConflict(c *derive.Ctx, key string, targets []string) *pr
 	return lost
 }
 
-// trafficMissing is the first target that does not exist.
-func (b *build) trafficMissing(c *derive.Ctx, policy *gateway_xv1alpha1.XBackendTrafficPolicy) *problem {
+// trafficMissing are the targets that do not exist.
+func (b *build) trafficMissing(c *derive.Ctx, policy *gateway_xv1alpha1.XBackendTrafficPolicy) []*problem {
+	var out []*problem
 	for i, ref := range policy.Spec.TargetRefs {
 		name := snapshot.NamespacedName(policy.Namespace, string(ref.Name))
 		var exists bool
@@ -224,8 +229,8 @@ func (b *build) trafficMissing(c *derive.Ctx, policy *gateway_xv1alpha1.XBackend
 			exists = derive.Has(c, b.in.externals, name)
 		}
 		if !exists {
-			return problemf(verdict.TargetNotFound, indexed("spec.targetRefs", i), "%s %s does not exist", ref.Kind, name)
+			out = append(out, problemf(verdict.TargetNotFound, indexed("spec.targetRefs", i), "%s %s does not exist", ref.Kind, name))
 		}
 	}
-	return nil
+	return out
 }

@@ -55,7 +55,7 @@ var (
 	UnsupportedProtocol = Reason{
 		Name: "UnsupportedProtocol", Class: OutcomeClass,
 		Meaning: "The protocol of the listener, or of the backend's port, is not served.",
-		Remedy:  "Use HTTP, HTTPS, TLS or TCP; for a backend, a protocol that the route can speak.",
+		Remedy:  "Use HTTP, HTTPS, TLS, TCP or UDP; for a backend, a protocol that the route can speak.",
 	}
 	InvalidRouteKinds = Reason{
 		Name: "InvalidRouteKinds", Class: OutcomeClass,

@@ -18,7 +18,7 @@ var (
 	NoMatchingParent = Reason{
 		Name: "NoMatchingParent", Class: OutcomeClass,
 		Meaning: "The Gateway or the ListenerSet itself has no listener with the sectionName and port that the parentRef asks for, or the ListenerSet is not accepted.",
-		Remedy:  "Correct sectionName and port, or leave them out to attach to every listener.",
+		Remedy:  "Correct sectionName and port, or leave them out to attach to every listener; run 'gatehouse why' on a ListenerSet that is not accepted.",
 	}
 	NotAllowedByListeners = Reason{
 		Name: "NotAllowedByListeners", Class: OutcomeClass,
@@ -33,7 +33,7 @@ var (
 	ParentNotServing = Reason{
 		Name: "ParentNotServing", Class: OutcomeClass,
 		Meaning: "The route is attached to a listener that does not serve at present.",
-		Remedy:  "See the conditions of the listener.",
+		Remedy:  "Run 'gatehouse why' on the Gateway or ListenerSet that has the listener.",
 	}
 	ListenerIsolation = Reason{
 		Name: "ListenerIsolation", Class: OutcomeClass,
