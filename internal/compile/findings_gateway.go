@@ -23,7 +23,7 @@ func (b *build) gatewayFinding(c *derive.Ctx, key string, _ *gateway_v1.Gateway)
 	}
 	own := s.own()
 	finding := s.verdict(self, own, b.BindAddress)
-	finding.Status = &Status{Conditions: s.conditions(own), AttachedSets: s.attachedSets(), SetResources: s.setResources()}
+	finding.Status = &Status{Conditions: s.conditions(own), AttachedSets: s.attachedSets(), Sets: s.setNames(), SetResources: s.setResources()}
 	finding.Status.Listeners = b.listenerStatuses(c, own, s.Generation)
 	return finding, true
 }
@@ -98,6 +98,15 @@ func (s served) attachedSets() int32 {
 		}
 	}
 	return int32(len(serving))
+}
+
+// setNames are the ListenerSets that attach, whether or not they are accepted.
+func (s served) setNames() []string {
+	var names []string
+	for _, set := range s.Sets {
+		names = append(names, set.Name)
+	}
+	return distinct(names)
 }
 
 // setResources are the model listeners that ListenerSets serve by, in order.

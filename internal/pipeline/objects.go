@@ -44,14 +44,12 @@ func (r *Reporter) stampGateway(at *published, gateway model.GatewayID) {
 	}
 }
 
-// setsOf are the ListenerSets that name a Gateway of this controller, in order.
+// setsOf are the ListenerSets that attach to a Gateway, in order.
 func (r *Reporter) setsOf(at *published, gateway model.GatewayID) []store.Key {
-	var out []store.Key
-	for name := range at.observed.Prefix("ListenerSet", "") {
-		key := store.Key{Collection: "ListenerSet", Name: name}
-		if s, ok := r.decided(at, key); ok && s.Gateway == string(gateway) {
-			out = append(out, key)
-		}
+	s, _ := r.decided(at, store.Key{Collection: "Gateway", Name: string(gateway)})
+	out := make([]store.Key, len(s.Sets))
+	for i, name := range s.Sets {
+		out[i] = store.Key{Collection: "ListenerSet", Name: name}
 	}
 	return out
 }

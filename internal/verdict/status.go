@@ -13,6 +13,8 @@ type Status struct {
 	Gateway string `json:",omitzero"`
 	// AttachedSets is how many ListenerSets of a Gateway are accepted.
 	AttachedSets int32 `json:",omitzero"`
+	// Sets are the ListenerSets that attach to a Gateway, "namespace/name", sorted.
+	Sets []string `json:",omitzero"`
 	// SetResources are the model listener keys by which they serve, sorted.
 	SetResources []string `json:",omitzero"`
 	// Parents of a route, in the order of its spec; only those of this controller.

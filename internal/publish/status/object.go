@@ -3,7 +3,6 @@ package status
 import (
 	"encoding/base64"
 	"encoding/json"
-	"slices"
 
 	core_v1 "k8s.io/api/core/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -30,18 +29,6 @@ func Object(object any, s verdict.Status, f Facts, controller gateway_v1.Gateway
 		out := o.DeepCopy()
 		out.Status = listenerSetStatus(s)
 		return out
-	case *gateway_v1.BackendTLSPolicy:
-		out := o.DeepCopy()
-		out.Status.Ancestors = mergeAncestors(out.Status.Ancestors, s, controller)
-		return out
-	case *gateway_xv1alpha1.XBackendTrafficPolicy:
-		out := o.DeepCopy()
-		out.Status.Ancestors = mergeAncestors(out.Status.Ancestors, s, controller)
-		return out
-	case *gateway_xv1alpha1.XTelemetryPolicy:
-		out := o.DeepCopy()
-		out.Status.Ancestors = mergeAncestors(out.Status.Ancestors, s, controller)
-		return out
 	case *gateway_xv1alpha1.XBackend:
 		out := o.DeepCopy()
 		out.Status.Ancestors = mergeBackendAncestors(out.Status.Ancestors, s, controller)
@@ -49,12 +36,15 @@ func Object(object any, s verdict.Status, f Facts, controller gateway_v1.Gateway
 	case *core_v1.Secret:
 		return redacted(o)
 	}
-	out, refs, parents := routeOf(object)
-	if parents == nil {
-		return object
+	if out, refs, parents := routeOf(object); parents != nil {
+		*parents = mergeParents(*parents, refs, s, controller)
+		return out
 	}
-	*parents = merge(*parents, refs, s, controller)
-	return out
+	if out, ancestors := policyOf(object); ancestors != nil {
+		*ancestors = mergeAncestors(*ancestors, s, controller)
+		return out
+	}
+	return object
 }
 
 // routeOf returns a copy of a route, what it attaches to, and where its parents'
@@ -78,6 +68,23 @@ func routeOf(object any) (route any, refs []gateway_v1.ParentReference, parents 
 		return out, out.Spec.ParentRefs, &out.Status.Parents
 	}
 	return nil, nil, nil
+}
+
+// policyOf returns a copy of a policy, and where its ancestors' status is; nil for
+// what is no policy.
+func policyOf(object any) (policy any, ancestors *[]gateway_v1.PolicyAncestorStatus) {
+	switch o := object.(type) {
+	case *gateway_v1.BackendTLSPolicy:
+		out := o.DeepCopy()
+		return out, &out.Status.Ancestors
+	case *gateway_xv1alpha1.XBackendTrafficPolicy:
+		out := o.DeepCopy()
+		return out, &out.Status.Ancestors
+	case *gateway_xv1alpha1.XTelemetryPolicy:
+		out := o.DeepCopy()
+		return out, &out.Status.Ancestors
+	}
+	return nil, nil
 }
 
 // ParentNames tell the parentRefs of a route apart, whatever their order; nil for
@@ -149,17 +156,6 @@ func kinds(names []string) []gateway_v1.RouteGroupKind {
 	out := make([]gateway_v1.RouteGroupKind, 0, len(names))
 	for _, name := range names {
 		out = append(out, gateway_v1.RouteGroupKind{Group: new(gateway_v1.Group(gateway_v1.GroupName)), Kind: gateway_v1.Kind(name)})
-	}
-	return out
-}
-
-// merge replaces this controller's entries and keeps all others.
-func merge(have []gateway_v1.RouteParentStatus, refs []gateway_v1.ParentReference, s verdict.Status, controller gateway_v1.GatewayController) []gateway_v1.RouteParentStatus {
-	out := slices.DeleteFunc(slices.Clone(have), func(p gateway_v1.RouteParentStatus) bool { return p.ControllerName == controller })
-	for _, p := range s.Parents {
-		if p.Index < len(refs) {
-			out = append(out, gateway_v1.RouteParentStatus{ParentRef: refs[p.Index], ControllerName: controller, Conditions: p.Conditions})
-		}
 	}
 	return out
 }
