@@ -35,12 +35,27 @@ func (b *build) addVirtual(c *derive.Ctx, found map[netip.AddrPort]model.Endpoin
 	if object == nil || object.Spec.Type != mcs_v1alpha1.ClusterSetIP || port.Number == 0 {
 		return
 	}
-	for _, text := range object.Spec.IPs {
-		if address, err := netip.ParseAddr(text); err == nil {
-			to := netip.AddrPortFrom(address.Unmap(), port.Number)
+	for i := range object.Spec.IPs {
+		if address, why := importAddress(object, i); why == nil {
+			to := netip.AddrPortFrom(address, port.Number)
 			found[to] = model.Endpoint{Address: to}
 		}
 	}
+}
+
+// importAddress is an address of the cluster set, with the rules for those of
+// EndpointSlices, which the definition of ServiceImports leaves open.
+func importAddress(object *mcs_v1alpha1.ServiceImport, i int) (netip.Addr, *problem) {
+	text, field := object.Spec.IPs[i], indexed("spec.ips", i)
+	address, err := netip.ParseAddr(text)
+	address = address.Unmap()
+	switch {
+	case err != nil || address.Zone() != "":
+		return netip.Addr{}, problemf(verdict.UnsupportedValue, field, "%q: must be an IP address; nothing is sent there", text)
+	case address.IsUnspecified() || address.IsLinkLocalUnicast() || address.IsMulticast():
+		return netip.Addr{}, problemf(verdict.UnsupportedValue, field, "%q: must not be an unspecified, link-local or multicast address; nothing is sent there", text)
+	}
+	return address, nil
 }
 
 // ownerServes tells whether something that serves forwards to the Service or
@@ -58,15 +73,29 @@ func (b *build) importFinding(c *derive.Ctx, key string, object *mcs_v1alpha1.Se
 	if !b.usedBySomething(c, self.String()) {
 		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to one of its ports")), true
 	}
-	steps := []verdict.Step{ok(verdict.Referenced, "routes that serve forward to it")}
+	spec := object.Spec
+	steps := append(passedBy(spec.SessionAffinity, spec.InternalTrafficPolicy, spec.TrafficDistribution), ok(verdict.Referenced, "routes that serve forward to it"))
 	if derive.Exists(c, b.slicesByService, self.String()) {
 		return serve(self, steps...), true
 	}
-	virtual := object.Spec.Type == mcs_v1alpha1.ClusterSetIP && len(object.Spec.IPs) > 0
-	if virtual {
-		steps = append(steps, ok(verdict.Referenced, "no EndpointSlice with label "+mcs_v1alpha1.LabelServiceName+" is of it: it is reached by spec.ips"))
-	} else {
-		steps = append(steps, problemf(verdict.NoReadyEndpoints, "metadata.name", "no EndpointSlice with label %s is of it; what is sent to it is not answered", mcs_v1alpha1.LabelServiceName).step(verdict.Warning))
+	return serve(self, append(steps, virtualSteps(object)...)...), true
+}
+
+// virtualSteps say how a ServiceImport without EndpointSlices is reached.
+func virtualSteps(object *mcs_v1alpha1.ServiceImport) []verdict.Step {
+	var steps []verdict.Step
+	usable := 0
+	if object.Spec.Type == mcs_v1alpha1.ClusterSetIP {
+		for i := range object.Spec.IPs {
+			if _, why := importAddress(object, i); why != nil {
+				steps = append(steps, why.step(verdict.Warning))
+				continue
+			}
+			usable++
+		}
 	}
-	return serve(self, steps...), true
+	if usable > 0 {
+		return append(steps, ok(verdict.Referenced, "no EndpointSlice with label "+mcs_v1alpha1.LabelServiceName+" is of it: it is reached by spec.ips"))
+	}
+	return append(steps, problemf(verdict.NoReadyEndpoints, "metadata.name", "no EndpointSlice with label %s is of it; what is sent to it is not answered", mcs_v1alpha1.LabelServiceName).step(verdict.Warning))
 }

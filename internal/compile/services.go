@@ -80,10 +80,31 @@ func (b *build) serviceFinding(c *derive.Ctx, key string, service *core_v1.Servi
 	case service.Spec.Type == core_v1.ServiceTypeExternalName:
 		return exclude(self, problemf(verdict.InvalidKind, "spec.type", "ExternalName Services are not forwarded to: use an XBackend with externalHostname")), true
 	case b.usedBySomething(c, self.String()), b.contributes(c, key):
-		return serve(self, ok(verdict.Referenced, "routes that serve forward to it")), true
+		spec := service.Spec
+		steps := passedBy(spec.SessionAffinity, spec.InternalTrafficPolicy, spec.TrafficDistribution)
+		return serve(self, append(steps, ok(verdict.Referenced, "routes that serve forward to it"))...), true
 	case b.wanted(c, key):
 		return exclude(self, problemf(verdict.NoReadyEndpoints, "spec.selector", "an XBackend selects by its labels, and it has no endpoint that is ready and not listed elsewhere too")), true
 	default:
 		return exclude(self, problemf(verdict.NotReferenced, "", "no route that serves forwards to one of its ports")), true
 	}
+}
+
+// passedBy are fields of a Service or ServiceImport that say how its virtual address
+// is served: requests pass that by and go to endpoints.
+func passedBy(affinity core_v1.ServiceAffinity, policy *core_v1.ServiceInternalTrafficPolicy, distribution *string) []verdict.Step {
+	var steps []verdict.Step
+	passed := func(field, value, remedy string) {
+		steps = append(steps, problemf(verdict.NoEffect, field, "%q is for the virtual address, and requests go to the endpoints themselves: %s", value, remedy).step(verdict.Warning))
+	}
+	if affinity == core_v1.ServiceAffinityClientIP {
+		passed("spec.sessionAffinity", string(affinity), "use sessionPersistence of a rule")
+	}
+	if orElse(policy, core_v1.ServiceInternalTrafficPolicyCluster) == core_v1.ServiceInternalTrafficPolicyLocal {
+		passed("spec.internalTrafficPolicy", string(*policy), "all that are ready get their share")
+	}
+	if d := orElse(distribution, ""); d != "" {
+		passed("spec.trafficDistribution", d, "all that are ready get their share")
+	}
+	return steps
 }

@@ -33,7 +33,8 @@ const (
 	Unparsable Problem = "unparsable"
 	// Encrypted: the private key has a pass phrase.
 	Encrypted Problem = "encrypted"
-	// Unsupported: the key's algorithm or size is not one that TLS servers take.
+	// Unsupported: the key's algorithm or size is not one that TLS servers take, or
+	// the certificate has no name.
 	Unsupported Problem = "unsupported"
 	// Mismatched: both parts parse, and the key is not the certificate's.
 	Mismatched Problem = "mismatched"
@@ -84,11 +85,21 @@ func match(leaf *x509.Certificate, key crypto.Signer) error {
 	if !supported(leaf.PublicKey) {
 		return &PairError{Part: Certificate, Problem: Unsupported, Err: fmt.Errorf("key is %s, want RSA 2048 or more, ECDSA P-256, P-384 or P-521, or Ed25519", keyName(leaf))}
 	}
+	if nameless(leaf) {
+		return &PairError{Part: Certificate, Problem: Unsupported, Err: errNameless}
+	}
 	public, ok := leaf.PublicKey.(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !public.Equal(key.Public()) {
 		return &PairError{Part: PrivateKey, Problem: Mismatched}
 	}
 	return nil
+}
+
+var errNameless = errors.New("it is for nobody: want a DNS name, an IP address, a URI or a common name")
+
+// nameless reports whether nobody could say with the certificate who they are.
+func nameless(leaf *x509.Certificate) bool {
+	return leaf.Subject.CommonName == "" && len(names(leaf))+len(leaf.URIs) == 0
 }
 
 // supported reports whether TLS servers in use take such a key.

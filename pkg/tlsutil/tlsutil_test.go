@@ -10,10 +10,12 @@ import (
 	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"math/big"
 	"net"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +82,11 @@ func pairCases(t *testing.T) []pairCase {
 		custom(t, "rsa 1024", weakRSA(t), &PairError{Part: Certificate, Problem: Unsupported}, "RSA 1024, want RSA 2048 or more"),
 		custom(t, "ecdsa p-384", must[*ecdsa.PrivateKey](t)(ecdsa.GenerateKey(elliptic.P384(), rand.Reader)), nil, ""),
 		custom(t, "ecdsa p-224", must[*ecdsa.PrivateKey](t)(ecdsa.GenerateKey(elliptic.P224(), rand.Reader)), &PairError{Part: Certificate, Problem: Unsupported}, "ECDSA P-224"),
+		named(t, "no name", x509.Certificate{Subject: pkix.Name{Organization: []string{"Example"}}}, &PairError{Part: Certificate, Problem: Unsupported}, "for nobody"),
+		named(t, "common name", x509.Certificate{Subject: pkix.Name{CommonName: "k.example"}}, nil, ""),
+		named(t, "name of nobody", x509.Certificate{EmailAddresses: []string{"k@example.com"}}, &PairError{Part: Certificate, Problem: Unsupported}, "for nobody"),
+		named(t, "uri", x509.Certificate{URIs: []*url.URL{{Scheme: "spiffe", Host: "k"}}}, nil, ""),
+		named(t, "address", x509.Certificate{IPAddresses: []net.IP{net.IPv6loopback}}, nil, ""),
 		custom(t, "ed25519", edKey(t), nil, ""),
 	}
 }
@@ -101,8 +108,18 @@ func weakRSA(t *testing.T) crypto.Signer {
 
 func custom(t *testing.T, name string, key crypto.Signer, want *PairError, text string) pairCase {
 	t.Helper()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: day, NotAfter: day.AddDate(1, 0, 0), DNSNames: []string{"k.example"}, IPAddresses: []net.IP{net.IPv6loopback}}
-	der := must[[]byte](t)(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))
+	return signed(t, name, x509.Certificate{DNSNames: []string{"k.example"}, IPAddresses: []net.IP{net.IPv6loopback}}, key, want, text)
+}
+
+func named(t *testing.T, name string, template x509.Certificate, want *PairError, text string) pairCase {
+	t.Helper()
+	return signed(t, name, template, must[*ecdsa.PrivateKey](t)(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), want, text)
+}
+
+func signed(t *testing.T, name string, template x509.Certificate, key crypto.Signer, want *PairError, text string) pairCase {
+	t.Helper()
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(1), day, day.AddDate(1, 0, 0)
+	der := must[[]byte](t)(x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key))
 	pkcs8 := must[[]byte](t)(x509.MarshalPKCS8PrivateKey(key))
 	return pairCase{
 		name: name, want: want, text: text,
