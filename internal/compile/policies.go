@@ -24,6 +24,15 @@ func eldest(names []string, created func(name string) int64) string {
 	})
 }
 
+// outright is why a policy counts for none of so many targets, or nil where it counts
+// for some.
+func outright(losses []*problem, targets int) *problem {
+	if len(losses) < targets {
+		return nil
+	}
+	return first(losses...)
+}
+
 // gatewaysUsing are the Gateways at which something that serves rests on an object.
 func (b *build) gatewaysUsing(c *derive.Ctx, key string) []string {
 	var out []string

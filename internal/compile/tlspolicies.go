@@ -89,13 +89,18 @@ func policyRef(name string) store.Key { return store.Key{Collection: kindBackend
 func (b *build) policyFinding(c *derive.Ctx, key string, policy *gateway_v1.BackendTLSPolicy) (Finding, bool) {
 	self := policyRef(key)
 	at, _ := derive.Get(c, b.policyStates, key)
-	conflict := b.policyConflict(c, key, policy)
+	targets := policyTargets(key, policy)
+	losses := b.policyLosses(c, key, targets)
+	conflict := outright(losses, len(targets))
 	why, astray := conflict, b.policyAstray(c, policy)
 	if why == nil && len(astray) > 0 && !b.usedBySomething(c, self.String()) {
 		why, astray = astray[0], astray[1:]
 	}
 	finding := b.policyUse(c, self, at, why)
 	finding.Steps = append(finding.Steps, warnings(slices.Concat(at.Warnings, astray))...)
+	if conflict == nil {
+		finding.Steps = append(finding.Steps, warnings(losses)...)
+	}
 	status := conditions{generation: policy.Generation}
 	status.judge(typeAccepted, string(gateway_v1.PolicyReasonAccepted), "the policy is in force", policyProblem(first(conflict, at.Invalid)))
 	status.judge(typeResolvedRefs, string(gateway_v1.BackendTLSPolicyReasonResolvedRefs), "every reference is resolved", at.Unresolved)
@@ -119,16 +124,14 @@ func (b *build) policyUse(c *derive.Ctx, self store.Key, at tlsPolicy, lost *pro
 	}
 }
 
-// policyConflict is why the policy counts for none of its targets.
-func (b *build) policyConflict(c *derive.Ctx, key string, policy *gateway_v1.BackendTLSPolicy) *problem {
-	var lost *problem
-	for _, target := range policyTargets(key, policy) {
-		winner, _ := b.policiesOf(c, target)
-		if winner == key {
-			return nil
+// policyLosses are the targets for which another policy counts.
+func (b *build) policyLosses(c *derive.Ctx, key string, targets []string) []*problem {
+	var lost []*problem
+	for _, target := range targets {
+		if winner, _ := b.policiesOf(c, target); winner != key {
+			service, _, _ := strings.Cut(target, "|")
+			lost = append(lost, problemf(verdict.Conflicted, "spec.targetRefs", "BackendTLSPolicy %s, which is older or first by name, is for %s", winner, service).about(policyRef(winner)))
 		}
-		service, _, _ := strings.Cut(target, "|")
-		lost = first(lost, problemf(verdict.Conflicted, "spec.targetRefs", "BackendTLSPolicy %s, which is older or first by name, is for %s", winner, service).about(policyRef(winner)))
 	}
 	return lost
 }

@@ -3,6 +3,7 @@ package compile
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,11 +156,11 @@ func (b *build) trafficFinding(c *derive.Ctx, key string, policy *gateway_xv1alp
 	}
 	at, _ := derive.Get(c, b.trafficStates, key)
 	targets := trafficTargets(key, policy)
-	lost := b.trafficConflict(c, key, targets)
-	missing := b.trafficMissing(c, policy)
-	finding := b.trafficUse(c, self, at, first(append([]*problem{lost}, missing...)...))
+	losses, missing := b.trafficLosses(c, key, targets), b.trafficMissing(c, policy)
+	lost := outright(losses, len(targets))
+	finding := b.trafficUse(c, self, at, first(lost, first(missing...)))
 	if finding.Serves {
-		finding.Steps = append(finding.Steps, warnings(missing)...)
+		finding.Steps = slices.Concat(finding.Steps, warnings(losses), warnings(missing))
 	}
 	if at.Session != nil && finding.Serves {
 		finding.Steps = append(finding.Steps, warnings(at.Session.Warnings)...)
@@ -201,15 +202,13 @@ func (p trafficPolicy) words() string {
 	return "routes that serve have its " + strings.Join(parts, ", and ")
 }
 
-// trafficConflict is why the policy counts for none of its targets.
-func (b *build) trafficConflict(c *derive.Ctx, key string, targets []string) *problem {
-	var lost *problem
+// trafficLosses are the targets for which another policy counts.
+func (b *build) trafficLosses(c *derive.Ctx, key string, targets []string) []*problem {
+	var lost []*problem
 	for _, to := range targets {
-		winner := b.trafficWinner(c, to)
-		if winner == key {
-			return nil
+		if winner := b.trafficWinner(c, to); winner != key && winner != "" {
+			lost = append(lost, problemf(verdict.Conflicted, "spec.targetRefs", "XBackendTrafficPolicy %s, which is older or first by name, is for %s", winner, to).about(trafficRef(winner)))
 		}
-		lost = first(lost, problemf(verdict.Conflicted, "spec.targetRefs", "XBackendTrafficPolicy %s, which is older or first by name, is for %s", winner, to).about(trafficRef(winner)))
 	}
 	return lost
 }
