@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"fmt"
 	"strings"
 
 	certificates_v1beta1 "k8s.io/api/certificates/v1beta1"
@@ -27,6 +28,12 @@ const (
 	FeatureExperimental Feature = "features.experimental"
 	FeatureXBackend     Feature = "features.xbackend"
 )
+
+// Remedy says how to open what the feature opens, for example "set
+// features.experimental to true (--features-experimental)".
+func (f Feature) Remedy() string {
+	return fmt.Sprintf("set %s to true (--%s)", f, strings.ReplaceAll(string(f), ".", "-"))
+}
 
 // Kind is one kind of object that Gatehouse observes.
 type Kind struct {

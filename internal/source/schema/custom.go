@@ -31,8 +31,8 @@ func (v *Validator) decodeCustom(d *draft) (snapshot.Object, []Problem) {
 		return nil, d.internal(err)
 	case def == nil:
 		return nil, []Problem{{Reason: verdict.FeatureDisabled, Field: "apiVersion", Line: d.root.lineOf("apiVersion"), Message: fmt.Sprintf(
-			"%q: only the experimental channel serves this version; write %s, or set %s to true in the static configuration",
-			d.root.text("apiVersion"), apiVersion(d.kind, d.kind.Versions[0]), snapshot.FeatureExperimental)}}
+			"%q: only the experimental channel serves this version; write %s, or %s",
+			d.root.text("apiVersion"), apiVersion(d.kind, d.kind.Versions[0]), snapshot.FeatureExperimental.Remedy())}}
 	}
 	found := def.check(d)
 	if len(found) > 0 && channel == crd.Standard {
@@ -144,7 +144,7 @@ func (v *Validator) explainChannel(d *draft, standard []Problem) []Problem {
 			cause = "valid in the experimental channel only: " + cause
 		}
 		out = append(out, Problem{Reason: verdict.FeatureDisabled, Field: p.Field, Line: p.Line, Message: fmt.Sprintf(
-			"%s; set %s to true in the static configuration, or remove it", cause, snapshot.FeatureExperimental)})
+			"%s; %s, or remove it", cause, snapshot.FeatureExperimental.Remedy())})
 	}
 	return out
 }

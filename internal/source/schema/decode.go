@@ -158,7 +158,7 @@ func (v *Validator) admit(root *node) (snapshot.Kind, string, *Problem) {
 	}
 	if !v.open(kind.Feature) {
 		return no(Problem{Reason: verdict.FeatureDisabled, Field: "kind", Line: root.lineOf("kind"), Message: fmt.Sprintf(
-			"%q: this kind is read only with %s; set %s to true in the static configuration, or remove the document", name, kind.Feature, kind.Feature)})
+			"%q: this kind is read only with %s; %s, or remove the document", name, kind.Feature, kind.Feature.Remedy())})
 	}
 	return kind, version, nil
 }
