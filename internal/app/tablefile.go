@@ -14,6 +14,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/pipeline"
+	"github.com/gatehouse-proxy/gatehouse/pkg/wholefile"
 )
 
 // tableFile keeps in the state directory how large route tables are looked up, for
@@ -100,9 +101,5 @@ func (f *tableFile) write(ways map[model.TableID]pipeline.Way) error {
 	if err != nil {
 		return err
 	}
-	fresh := f.path + ".new"
-	if err := os.WriteFile(fresh, append(raw, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(fresh, f.path)
+	return wholefile.Replace(f.path, append(raw, '\n'))
 }

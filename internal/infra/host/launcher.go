@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/wholefile"
 )
 
 // DrainTime is Envoy's own, and has to exceed the longest request: what is still open
@@ -151,7 +152,7 @@ func (l launcher) prepare(g model.GatewayID, s model.Settings) (*process, error)
 	if err != nil {
 		return p, err
 	}
-	if err := writeFile(p.dir.bootstrap(), config); err != nil {
+	if err := wholefile.Replace(p.dir.bootstrap(), config); err != nil {
 		return p, err
 	}
 	return p, p.dir.write(p.record)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
+	"github.com/gatehouse-proxy/gatehouse/pkg/wholefile"
 )
 
 // record is what the next Supervisor has to know of a process. It is written
@@ -49,7 +50,7 @@ func (s start) write(r record) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(s.record(), data)
+	return wholefile.Replace(s.record(), data)
 }
 
 func (s start) read() (record, error) {
@@ -62,14 +63,6 @@ func (s start) read() (record, error) {
 		return r, fmt.Errorf("read %s: %w", s.record(), err)
 	}
 	return r, nil
-}
-
-// writeFile replaces a file as a whole, readable by its owner only.
-func writeFile(path string, data []byte) error {
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
 }
 
 // gatewayDir is the folder of one Gateway.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+	"github.com/gatehouse-proxy/gatehouse/pkg/wholefile"
 )
 
 // journal is a file of records: a line that tells the version, then one line for
@@ -137,7 +138,10 @@ func (j *journal) rewrite(records map[store.Key]record) error {
 		return err
 	}
 	text := slices.Concat(head, []byte("\n"), lines)
-	if err := replaceFile(j.path, text); err != nil {
+	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
+		return err
+	}
+	if err := wholefile.Replace(j.path, text); err != nil {
 		return err
 	}
 	j.lines, j.size, j.fit = len(records), int64(len(text)), true
@@ -154,20 +158,4 @@ func linesOf(records map[store.Key]record) ([]byte, error) {
 		}
 	}
 	return out.Bytes(), nil
-}
-
-func replaceFile(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".generations-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // after the rename there is nothing left to remove
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
