@@ -195,6 +195,9 @@ func (l *listener) admit(allowed *gateway_v1.AllowedRoutes) {
 	var why *problem
 	l.Scope, why = readScope(l.Field+".allowedRoutes.namespaces", allowed.Namespaces, namespace)
 	l.Refused = first(l.Refused, why)
+	if n := allowed.Namespaces; n != nil {
+		l.Warnings = append(l.Warnings, idleSelector(l.Field+".allowedRoutes.namespaces", orElse(n.From, gateway_v1.NamespacesFromSame), n.Selector)...)
+	}
 }
 
 // limit refuses what must not be skipped and is not served yet, and warns of what may.

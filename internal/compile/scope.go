@@ -42,6 +42,15 @@ func readScope(field string, spec *gateway_v1.RouteNamespaces, namespace string)
 	}
 }
 
+// idleSelector says of a selector that from does not ask for, which may have been
+// meant to keep others out.
+func idleSelector(field string, from gateway_v1.FromNamespaces, selector *meta_v1.LabelSelector) []*problem {
+	if selector == nil || from == gateway_v1.NamespacesFromSelector {
+		return nil
+	}
+	return []*problem{problemf(verdict.NoEffect, field+".selector", "selects nothing with from: %s: use from: Selector", from)}
+}
+
 // selectors are the distinct selectors of a Gateway and its own listeners.
 func selectors(_ *derive.Ctx, _ string, g gateway) []derive.Item[string] {
 	if !g.claims() {

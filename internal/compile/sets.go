@@ -66,6 +66,7 @@ func (g *gateway) allow(spec *gateway_v1.AllowedListeners) {
 		return
 	}
 	from := orElse(spec.Namespaces.From, gateway_v1.NamespacesFromNone)
+	g.Warnings = append(g.Warnings, idleSelector("spec.allowedListeners.namespaces", from, spec.Namespaces.Selector)...)
 	if from == gateway_v1.NamespacesFromNone {
 		return
 	}
