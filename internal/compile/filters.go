@@ -84,7 +84,7 @@ func (f *filterSet) close(field string, spec gateway_v1.HTTPRouteFilter) {
 		if spec.ExtensionRef != nil {
 			kind = string(spec.ExtensionRef.Kind)
 		}
-		f.Unresolved = first(f.Unresolved, problemf(verdict.InvalidKind, field+".extensionRef", "kind %q is no filter known here", kind))
+		f.Unresolved = first(f.Unresolved, problemf(verdict.InvalidKind, field+".extensionRef", "kind %q is no filter known here; requests of the rule answer 500", kind))
 	default:
 		f.Closed = first(f.Closed, problemf(verdict.UnsupportedValue, field+".type", "%q is no filter with its settings; requests answer 500 rather than skip it", spec.Type))
 	}

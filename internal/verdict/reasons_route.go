@@ -68,7 +68,7 @@ var (
 	InvalidKind = Reason{
 		Name: "InvalidKind", Class: OutcomeClass,
 		Meaning: "A reference names a kind that cannot be used there; what depends on it answers 500.",
-		Remedy:  "Refer to a Service or, with features.xbackend, an XBackend.",
+		Remedy:  "Refer to a kind that is known there: as a backend a Service, a ServiceImport or, with features.xbackend, an XBackend; as a filter none yet.",
 	}
 	RefNotPermitted = Reason{
 		Name: "RefNotPermitted", Class: OutcomeClass,
