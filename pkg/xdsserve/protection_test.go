@@ -95,6 +95,21 @@ func TestChangedClusterAwaitsTheQuestionForItsEndpoints(t *testing.T) {
 	d.sent("c1@3") // it seems to have had no endpoints
 }
 
+// A proxy may be owed the endpoints of a cluster of which it has a version that is
+// published no more. Routes wait for the question for them, as for those of others.
+func TestRoutesAwaitEndpointsOfAnUnknownCluster(t *testing.T) {
+	d := settled(t)
+	d.publish(thing("e1", "2"))
+	d.connect(d.session.remember())
+	d.lines = nil
+	d.stage(thing("c1", "2", "e1"), thing("t1", "2", "c1"))
+	d.ask(clusters, nil, "c1@1")
+	d.ask(tables, []string{"t1"})
+	d.sent()
+	d.ask(endpoints, []string{"e1"})
+	d.sent("c1@2", "e1@2", "t1@2")
+}
+
 // A proxy that never says it is not waited for longer than the introduction.
 func TestIntroductionEnds(t *testing.T) {
 	d := settled(t)

@@ -92,12 +92,17 @@ func (s *session) chilly(c *record) (warming, late bool) {
 
 // hungry reports whether a cluster still lacks its endpoints because the proxy
 // never asked for any yet: it will, as soon as it has the cluster. They may also be
-// owed since an earlier stream.
+// owed since an earlier stream. A version that is not known here is taken to have the
+// endpoints of the one that the proxy should have.
 func (s *session) hungry(c *record) bool {
 	if s.asked[endpoints] || c.latest() == nil {
 		return false
 	}
-	return slices.ContainsFunc(c.latest().uses, func(u key) bool {
+	uses := c.latest().uses
+	if c.latest().foreign && c.want != nil {
+		uses = c.want.uses
+	}
+	return slices.ContainsFunc(uses, func(u key) bool {
 		e := s.records[u.kind][u.name]
 		_, owed := s.memory.unsure[u]
 		return u.kind == endpoints && e.want != nil && (owed || e.pushed && e.force)
