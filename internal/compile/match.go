@@ -34,9 +34,11 @@ func readPath(field string, spec *gateway_v1.HTTPPathMatch) (model.PathMatch, *p
 	value := orElse(spec.Value, "/")
 	switch kind := orElse(spec.Type, gateway_v1.PathMatchPathPrefix); kind {
 	case gateway_v1.PathMatchExact:
-		return model.PathMatch{Kind: model.PathExact, Value: value}, urlPath(field+".value", value)
+		path, why := matchedPath(field+".value", value)
+		return model.PathMatch{Kind: model.PathExact, Value: path}, why
 	case gateway_v1.PathMatchPathPrefix:
-		return model.PathMatch{Kind: model.PathPrefix, Value: withoutSlash(value)}, urlPath(field+".value", value)
+		path, why := matchedPath(field+".value", value)
+		return model.PathMatch{Kind: model.PathPrefix, Value: withoutSlash(path)}, why
 	case gateway_v1.PathMatchRegularExpression:
 		return model.PathMatch{Kind: model.PathRegex, Value: value}, expression(field+".value", value)
 	default:

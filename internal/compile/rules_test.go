@@ -135,6 +135,8 @@ func TestValuesThatNothingIsSpecifiedFor(t *testing.T) {
 		failed     bool
 	}{
 		{"a path that RE2 refuses", "{matches: [{path: {type: RegularExpression, value: '/('}}]}", "spec.rules[0].matches[0].path.value", verdict.UnsupportedValue, true},
+		{"a path of dots in escapes", "{matches: [{path: {value: /%2e%2E/a}}]}", "spec.rules[0].matches[0].path.value", verdict.UnsupportedValue, true},
+		{"a path with an escaped backslash", "{matches: [{path: {type: Exact, value: /a%5cb}}]}", "spec.rules[0].matches[0].path.value", verdict.UnsupportedValue, true},
 		{"a scheme", "{filters: [{type: RequestRedirect, requestRedirect: {scheme: ftp}}]}", "spec.rules[0].filters[0].requestRedirect.scheme", verdict.UnsupportedValue, true},
 		{"a status", "{filters: [{type: RequestRedirect, requestRedirect: {statusCode: 304}}]}", "spec.rules[0].filters[0].requestRedirect.statusCode", verdict.UnsupportedValue, true},
 		{"a timeout", "{timeouts: {request: soon}}", "spec.rules[0].timeouts.request", verdict.UnsupportedValue, true},

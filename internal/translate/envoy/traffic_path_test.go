@@ -122,3 +122,27 @@ func TestRedirectTargets(t *testing.T) {
 		})
 	}
 }
+
+// TestSpellingsOfPaths: what compile brings paths of matches into is what requests have
+// when they are matched.
+func TestSpellingsOfPaths(t *testing.T) {
+	hosts := []model.VirtualHost{{Domain: "*", Routes: []model.Route{
+		{Name: "1", Match: exact("/A~-_.9"), Forward: to("plain")},
+		{Name: "2", Match: exact("/caf%C3%A9%20a%2541"), Forward: to("escaped")},
+		{Name: "3", Match: exact("/a"), Forward: to("dots")},
+		{Name: "4", Match: prefix("/"), Forward: to("rest")},
+	}}}
+	f := serve(t, plain(hosts, backends(t, "plain", "escaped", "dots", "rest")))
+	for path, want := range map[string]string{
+		"/A~-_.9": "plain", "/%41%7e%2D%5f%2E%39": "plain", "/%2541~-_.9": "rest",
+		"/caf%C3%A9%20a%2541": "escaped", "/c%61f%C3%A9%20%61%2541": "escaped", "/caf%C3%A9%20aA": "rest",
+		"/%2e%2e/a": "dots", "/x/%2E%2e/%2e/a": "dots", "/x/..%2e/a": "rest",
+	} {
+		if got := f.ask(question{Path: path}); got.Status != 200 || got.Backend != want {
+			t.Errorf("%s: status %d of %q, want 200 of %q", path, got.Status, got.Backend, want)
+		}
+	}
+	if got := f.ask(question{Path: "/x%5cy"}); got.Status != 307 || got.Location != "/x/y" {
+		t.Errorf("an escaped backslash: status %d to %q, want 307 to /x/y", got.Status, got.Location)
+	}
+}
