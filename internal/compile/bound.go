@@ -34,7 +34,7 @@ func boundItems(_ *derive.Ctx, _ string, s served) []derive.Item[bound] {
 				Origins: append(s.origins(), p.sets()...),
 			}}
 			if p.Protocol == model.HTTP {
-				l.Listener.Table = p.Sections[0].table()
+				l.Listener.Table, l.Listener.Admits = p.Sections[0].table(), p.admits()
 			}
 			for _, section := range p.Sections {
 				if section.Protocol == model.TLS || !section.named() {
@@ -45,6 +45,15 @@ func boundItems(_ *derive.Ctx, _ string, s served) []derive.Item[bound] {
 		}
 	}
 	return items
+}
+
+// admits is the most filters that a listener of the port has.
+func (p port) admits() int {
+	most := 0
+	for _, s := range p.Sections {
+		most = max(most, s.Admits)
+	}
+	return most
 }
 
 // origins are the objects that every listener of a Gateway rests on.

@@ -84,6 +84,10 @@ type build struct {
 	tracings         derive.Collection[tracing]    // by Gateway
 	tracingsByUse    derive.Index[tracing]
 
+	// entrances: what the requests of listeners with filters pass before they are routed.
+	entrances      derive.Collection[entrance] // by "gateway|listener"
+	entrancesByUse derive.Index[entrance]
+
 	// backends: the clusters of each Gateway and their endpoints.
 	httpByGateway    derive.Index[used]
 	streamsByGateway derive.Index[used]
@@ -103,6 +107,7 @@ func Build(g *derive.Graph, o Options) Outputs {
 	b.deriveSets(g)
 	b.derivePorts(g, &m)
 	b.deriveBackends(g)
+	b.deriveEntrances(g)
 	b.deriveHTTP(g, &m)
 	b.deriveStreams(g, &m)
 	b.deriveTelemetry(g, &m)
@@ -183,6 +188,12 @@ func (b *build) deriveBackends(g *derive.Graph) {
 	b.slicesByService = derive.Group(g, "slices by service", b.in.slices, sliceService)
 }
 
+// deriveEntrances finds the services that listeners ask.
+func (b *build) deriveEntrances(g *derive.Graph) {
+	b.entrances = derive.Map(g, "entrance", derive.Expand(g, "entrance wish", b.served, entranceItems), b.entrance)
+	b.entrancesByUse = derive.Group(g, "entrances by use", b.entrances, func(_ string, e entrance) []string { return e.Uses })
+}
+
 // deriveHTTP attaches HTTPRoutes and GRPCRoutes and puts their matches in order, host by host.
 func (b *build) deriveHTTP(g *derive.Graph, m *model.Collections) {
 	b.webAttachments = derive.Union(g, "web attachment",
@@ -196,8 +207,8 @@ func (b *build) deriveHTTP(g *derive.Graph, m *model.Collections) {
 	b.placesByHost = derive.Group(g, "places by host", derive.Expand(g, "place", b.webAttachments, places), placeHost)
 
 	hosts := derive.Reduce(g, "host", b.placesByHost, b.host)
-	virtual := derive.Map(g, "virtual host", hosts, virtualHost, derive.EqualFunc(sameVirtual))
-	m.Hosts = derive.Merge(g, "model host", virtual, derive.Expand(g, "blank host", b.tableSpecs, blanks), derive.EqualFunc(sameVirtual))
+	virtual := derive.Map(g, "virtual host", hosts, b.virtualHost, derive.EqualFunc(sameVirtual))
+	m.Hosts = derive.Merge(g, "model host", virtual, derive.Expand(g, "blank host", b.tableSpecs, b.blanks), derive.EqualFunc(sameVirtual))
 	b.exactByTable = derive.Group(g, "exact hosts by table", m.Hosts, exactTable)
 	m.Tables = derive.Map(g, "table", b.tableSpecs, b.table)
 
@@ -247,5 +258,5 @@ func (b *build) deriveClusters(g *derive.Graph, m *model.Collections) {
 // "Kind ns/name", on a permission, or on a selection.
 func (b *build) usedBySomething(c *derive.Ctx, key string) bool {
 	return derive.Exists(c, b.sharesByUse, key) || derive.Exists(c, b.streamsByUse, key) || derive.Exists(c, b.servedByUse, key) ||
-		derive.Exists(c, b.tracingsByUse, key)
+		derive.Exists(c, b.tracingsByUse, key) || derive.Exists(c, b.entrancesByUse, key)
 }

@@ -153,20 +153,3 @@ func TestSecretSaysWhatBecameOfIt(t *testing.T) {
 		t.Errorf("the Gateway's first certificate expires %v, want %v", end, a.Expires)
 	}
 }
-
-func TestWhatMustNotBeSkippedRefusesTheListener(t *testing.T) {
-	pairs := testPairs(t)
-	secret := "kind: Secret\nmetadata: {name: a, namespace: shop}\ndata: " + pairs["good"]
-	for name, gateway := range map[string]string{
-		"listener filters": gatewayYAML("{name: tls, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: a}]}, filters: {requests: [{type: ExtensionRef, extensionRef: {group: g, kind: K, name: n}}]}}"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := with(t, classYAML, secret, gateway)
-			f := w.finding("Gateway", "shop/edge")
-			equal(t, conditionText(f.Status.Listeners[0].Conditions[:1]), "Accepted=False UnsupportedValue")
-			if f.Serves || f.Failed {
-				t.Errorf("serves %v, failed %v", f.Serves, f.Failed)
-			}
-		})
-	}
-}

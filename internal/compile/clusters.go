@@ -52,8 +52,7 @@ func (b *build) usedByStreams(c *derive.Ctx, bucket string) (used, bool) {
 	return usedIn(s.Gateway, s.Clusters, bucket)
 }
 
-// clusterItems are the backends of one Gateway, of every kind of route, and where
-// it sends its traces.
+// clusterItems are the backends of one Gateway: of every kind of route, and its own.
 func (b *build) clusterItems(c *derive.Ctx, gateway string, s served) []derive.Item[used] {
 	var items []derive.Item[used]
 	for _, index := range []derive.Index[used]{b.httpByGateway, b.streamsByGateway} {
@@ -61,8 +60,10 @@ func (b *build) clusterItems(c *derive.Ctx, gateway string, s served) []derive.I
 			items = append(items, s.using(item.Value.Upstream))
 		}
 	}
-	if traced, _ := derive.Get(c, b.tracings, gateway); traced.Tracing != nil {
-		items = append(items, s.using(traced.Collector))
+	for _, own := range b.ownUpstreams(c, gateway, s) {
+		if !slices.ContainsFunc(items, func(i derive.Item[used]) bool { return i.Key == string(own.ID) }) {
+			items = append(items, s.using(own))
+		}
 	}
 	return items
 }
@@ -74,6 +75,21 @@ func (s served) using(to upstream) derive.Item[used] {
 		u.Presents = cmp.Or(to.Presents, s.Presents)
 	}
 	return derive.Item[used]{Key: string(to.ID), Value: u}
+}
+
+// ownUpstreams are where a Gateway sends its traces, and what its listeners ask.
+func (b *build) ownUpstreams(c *derive.Ctx, gateway string, s served) []upstream {
+	var out []upstream
+	if traced, _ := derive.Get(c, b.tracings, gateway); traced.Tracing != nil {
+		out = append(out, traced.Collector)
+	}
+	for _, l := range s.Listeners {
+		if l.Admits > 0 {
+			at, _ := derive.Get(c, b.entrances, l.key())
+			out = append(out, at.Clusters...)
+		}
+	}
+	return distinctUpstreams(out)
 }
 
 // cluster is a used backend in the words of the model.

@@ -9,6 +9,8 @@
 //	            certificates that can be used
 //	attachment  for each route and parentRef, the listeners that let it in, and
 //	            the domains that both have in common; or the reason against it
+//	entrances   for each listener with filters, the services that are asked about
+//	            requests before they are routed; or why none passes
 //	rules       for each route, its matches and actions with backends resolved
 //	streams     for each TCP listener and server name of TLS, the route that has it
 //	hosts       for each domain of a route table, the matches in order, and what
@@ -24,6 +26,6 @@
 // meet, routes are known by "Kind namespace/name".
 //
 // Where Gateway API defines an outcome it is served; what the specification leaves
-// open is a failure. A filter that cannot be applied is never skipped: its rule
-// answers 500. The package never blocks, logs, or reads a clock.
+// open is a failure. A filter that cannot be applied is never skipped: its rule, or
+// its listener, answers 500. The package never blocks, logs, or reads a clock.
 package compile

@@ -232,6 +232,13 @@ func drawListener(t *rapid.T, i int) string {
 		}
 		out += ", tls: {certificateRefs: [" + strings.Join(refs, ", ") + "]}"
 	}
+	if protocol == "HTTP" || protocol == "HTTPS" || rapid.IntRange(0, 7).Draw(t, "odd filters") == 0 {
+		out += pick(t, "filters", "", "", "", ", filters: {}", filtersYAML("s1"), filtersYAML("s2", "s1"), filtersYAML("absent"),
+			", filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: GRPC, backendRef: {name: s1, namespace: a, port: 80}}}]}",
+			", filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {group: gateway.networking.x-k8s.io, kind: XBackend, name: x}, http: {path: /../}}}]}",
+			", filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {group: gateway.networking.x-k8s.io, kind: XBackend, name: x}}}]}",
+			", filters: {requests: [{type: ExtensionRef, extensionRef: {group: example.net, kind: Thing, name: x}}]}")
+	}
 	return out + "}\n"
 }
 

@@ -9,7 +9,7 @@ import (
 // supported are the features of Gateway API that compile and translate serve.
 // Each is declared beside the code that compiles it, and has a scenario.
 var supported = slices.Concat(
-	gatewayFeatures, setFeatures, attachFeatures, tableFeatures, grantFeatures,
+	gatewayFeatures, setFeatures, attachFeatures, tableFeatures, entranceFeatures, grantFeatures,
 	matchFeatures, ruleFeatures, filterFeatures, redirectFeatures, mirrorFeatures, corsFeatures, limitFeatures, backendFeatures,
 	grpcFeatures, streamFeatures, policyFeatures, clientFeatures,
 )
@@ -29,7 +29,6 @@ var omitted = map[features.FeatureName]string{
 	features.SupportGatewayAddressRoutability:        "where an address can be reached from is up to the machine's network; an entry that asks for it has no address, and conditions say so",
 	features.SupportGatewayAddressRoutabilityCluster: "standalone there are no addresses of Services; treated as GatewayAddressRoutability",
 	features.SupportGatewayInfrastructure:            "nothing is created for a Gateway that could carry labels and annotations: a proxy is a process",
-	features.SupportGatewayListenerFilters:           "not yet",
 }
 
 // UnservedFeatures are the names of the features of gateways that are not served,

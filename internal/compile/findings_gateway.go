@@ -21,7 +21,7 @@ func (b *build) gatewayFinding(c *derive.Ctx, key string, _ *gateway_v1.Gateway)
 		wish, _ := derive.Get(c, b.wishes, key)
 		return exclude(self, wish.Problem), true
 	}
-	own := s.own()
+	own := b.entered(c, s.own())
 	finding := s.verdict(self, own, b.BindAddress)
 	finding.Status = &Status{Conditions: s.conditions(own), AttachedSets: s.attachedSets(), Sets: s.setNames(), SetResources: s.setResources()}
 	finding.Status.Listeners = b.listenerStatuses(c, own, s.Generation)
@@ -68,7 +68,7 @@ func (s served) conditions(own part) []condition {
 	c := conditions{generation: s.Generation}
 	refused, accepted := own.census()
 	switch {
-	case !s.Accepted:
+	case !s.Accepted, !s.Valid:
 		why := s.refusal(own)
 		c.no(typeAccepted, why)
 		c.no(typeProgrammed, problemf(verdict.Reason{Name: string(s.unprogrammed())}, why.Field, "%s", why.Message))
@@ -93,7 +93,7 @@ func (s served) conditions(own part) []condition {
 func (s served) attachedSets() int32 {
 	serving := map[string]bool{}
 	for i, l := range s.Listeners {
-		if l.Set != "" && s.Outcomes[i].Serves {
+		if l.Set != "" && l.Closed == nil && s.Outcomes[i].Serves {
 			serving[l.Set] = true
 		}
 	}

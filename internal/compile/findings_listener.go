@@ -21,6 +21,9 @@ type part struct {
 	Problem   *problem
 	Listeners []listener // in order of the object's spec
 	Outcomes  []outcome
+	// Shut is for each listener why it lets no request in, if it cannot ask the
+	// services of its filters.
+	Shut []*problem
 }
 
 // own is the part of the Gateway's own listeners, which come first.
@@ -55,7 +58,7 @@ func setPartItems(_ *derive.Ctx, _ string, s served) []derive.Item[part] {
 
 // fault is why a listener is not accepted, or nil.
 func (p part) fault(i int) *problem {
-	return first(p.Listeners[i].Refused, p.Outcomes[i].Lost, p.Listeners[i].Dark)
+	return first(p.Listeners[i].Refused, p.Listeners[i].Closed, p.Outcomes[i].Lost, p.Listeners[i].Dark)
 }
 
 func (p part) serves() bool {
@@ -87,6 +90,11 @@ func (p part) listenerSteps(i int, byDefault netip.Addr) []verdict.Step {
 	}
 	if o.Serves {
 		steps = append(steps, ok(verdict.Compiled, fmt.Sprintf("listener %s serves %s on %s", l.Name, l.Protocol, whereBound(effective(o.Address, byDefault), l.Port))))
+	}
+	for _, why := range []*problem{l.Closed, l.Extension, p.Shut[i]} {
+		if why != nil {
+			steps = append(steps, why.step(verdict.WasExcluded))
+		}
 	}
 	if why := o.Chosen.Problem; why != nil {
 		outcome := verdict.Warning
@@ -141,7 +149,7 @@ func (b *build) listenerStatuses(c *derive.Ctx, p part, generation int64) []List
 			Name: l.Name, SupportedKinds: l.Kinds,
 			AttachedRoutes: b.attachedRoutes(c, l.key()),
 		}
-		if o.Serves {
+		if o.Serves && l.Closed == nil {
 			status.Resource = o.resource(l)
 		}
 		status.Conditions = p.listenerConditions(i, generation)
@@ -158,14 +166,14 @@ func (o outcome) resource(l listener) string {
 func (p part) listenerConditions(i int, generation int64) []condition {
 	l, o := p.Listeners[i], p.Outcomes[i]
 	c := conditions{generation: generation}
-	refused := first(l.Refused, o.Lost)
+	refused := first(l.Refused, l.Closed, o.Lost)
 	c.judge(typeAccepted, string(gateway_v1.ListenerReasonAccepted), "the listener is valid", conditionProblem(refused))
 	if l.Conflict {
 		c.yes(typeConflicted, l.Refused.Reason.Name, l.Refused.Message)
 	} else {
 		c.set(typeConflicted, conditionFalse, string(gateway_v1.ListenerReasonNoConflicts), "no listener of the Gateway conflicts with it")
 	}
-	unresolved := first(o.Chosen.Problem, o.Clients.Problem, l.InvalidKinds)
+	unresolved := first(o.Chosen.Problem, o.Clients.Problem, l.Extension, p.Shut[i], l.InvalidKinds)
 	c.judge(typeResolvedRefs, string(gateway_v1.ListenerReasonResolvedRefs), "every reference is resolved", unresolved)
 	if len(l.Overlaps) > 0 && l.Refused == nil {
 		c.yes(typeOverlapping, verdict.OverlappingHostnames.Name, "host names overlap with listeners "+l.overlapping())
@@ -173,7 +181,7 @@ func (p part) listenerConditions(i int, generation int64) []condition {
 	switch {
 	case l.Conflict || refused != nil && refused.Reason.Name == verdict.PortUnavailable.Name:
 		c.no(typeProgrammed, refused)
-	case !o.Serves:
+	case !o.Serves, l.Closed != nil:
 		why := first(refused, p.Problem, unresolved)
 		c.set(typeProgrammed, conditionFalse, string(gateway_v1.ListenerReasonInvalid), why.sentence())
 	}

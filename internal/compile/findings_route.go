@@ -30,6 +30,7 @@ func (b *build) webFinding(c *derive.Ctx, ident string, spec gateway_v1.CommonRo
 		v.serves = v.serves || s.Entries > 0
 	}
 	v.attached = func(j joint) bool { return j.Accepted && derive.Has(c, b.tableSpecs, string(j.table())) }
+	v.shut = func(j joint) bool { return b.shut(c, j.section) }
 	v.late = shadows(ident, shares)
 	finding := v.finding(routeRef(ident))
 	finding.Status = &Status{Parents: v.parents(generation)}
@@ -72,8 +73,10 @@ type routeVerdict struct {
 	serves     bool
 	// attached tells whether a listener that the route is attached to serves.
 	attached func(joint) bool
-	late     []verdict.Step
-	spec     gateway_v1.CommonRouteSpec
+	// shut tells whether the listener lets no request in; nil is never.
+	shut func(joint) bool
+	late []verdict.Step
+	spec gateway_v1.CommonRouteSpec
 }
 
 // finding puts the decisions over a route in order: where it attaches, what is
@@ -132,6 +135,10 @@ func (v routeVerdict) parentSteps(p parent) []verdict.Step {
 			continue
 		}
 		steps = append(steps, ok(verdict.Attached, j.words(), parentKey(p)))
+		if v.shut != nil && v.shut(j) {
+			steps = append(steps, problemf(verdict.ParentNotServing, indexed("spec.parentRefs", p.Index), "%s has a filter that cannot be applied, so that its requests answer 500: see its conditions", j.title()).
+				about(parentKey(p)).step(verdict.WasExcluded))
+		}
 	}
 	return append(steps, warnings(p.Notes)...)
 }

@@ -33,10 +33,13 @@ func (r referrer) transport() core_v1.Protocol {
 }
 
 // speaks is the kind of route whose protocol a referrer speaks: a policy sends
-// telemetry by gRPC.
+// telemetry by gRPC, and a listener asks services by HTTP unless it says otherwise.
 func (r referrer) speaks() string {
 	if r.GRPC || r.Kind == kindXTelemetryPolicy {
 		return kindGRPCRoute
+	}
+	if r.Kind == kindGateway || r.Kind == kindListenerSet {
+		return kindHTTPRoute
 	}
 	return r.Kind
 }

@@ -15,6 +15,8 @@ import (
 type host struct {
 	Virtual model.VirtualHost
 	Shares  []share // in order of route
+	// Entrance is the key of the listener where it has filters, or "".
+	Entrance string
 }
 
 // share is what one route has of one host.
@@ -90,7 +92,7 @@ func (a candidate) compare(b candidate) int {
 // among the routes.
 func arrange(all []place, candidates []candidate) host {
 	section := all[0].Section
-	out := host{Virtual: model.VirtualHost{
+	out := host{Entrance: section.entranceKey(), Virtual: model.VirtualHost{
 		Table: all[0].table(), Gateway: section.Gateway, Domain: all[0].Meeting.Domain,
 		Origins: section.origins(),
 	}}

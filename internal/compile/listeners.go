@@ -29,6 +29,8 @@ type section struct {
 	Passthrough bool
 	Kinds       []string // of routes that may attach, in order
 	Scope       scope
+	// Admits is how many filters requests pass before they are routed.
+	Admits int
 	// Accepted tells that the listener is valid in itself and that none of its Gateway
 	// goes before it; one of a ListenerSet also has what it needs to serve.
 	Accepted bool
@@ -97,7 +99,14 @@ type listener struct {
 	Certificates []certificateRef
 	// Clients is how certificates of clients are verified; nil is not at all.
 	Clients *clientWish
-	// Refused is why the listener is not accepted.
+	// Filters are what requests pass before they are routed, in order.
+	Filters []authWish
+	// Closed is why every request answers 500 although the listener could be dropped:
+	// others might serve what it must not let through. It is not accepted then.
+	Closed *problem
+	// Extension is the first filter of a kind that is not known.
+	Extension *problem
+	// Refused is why the listener is not accepted, and nothing is served.
 	Refused *problem
 	// Conflict is set when what refuses the listener is another one.
 	Conflict bool
@@ -139,7 +148,10 @@ func readListeners(of section, specs []gateway_v1.Listener) []listener {
 		if family(l.Protocol) == model.TLS {
 			l.terminate(spec.TLS)
 		}
-		l.limit(spec)
+		l.filter(spec.Filters)
+		if spec.TLS != nil && len(spec.TLS.Options) > 0 {
+			l.Warnings = append(l.Warnings, problemf(verdict.NotYetSupported, l.Field+".tls.options", "no option is known here; they have no effect"))
+		}
 		out[i] = l
 	}
 	return out
@@ -197,15 +209,5 @@ func (l *listener) admit(allowed *gateway_v1.AllowedRoutes) {
 	l.Refused = first(l.Refused, why)
 	if n := allowed.Namespaces; n != nil {
 		l.Warnings = append(l.Warnings, idleSelector(l.Field+".allowedRoutes.namespaces", orElse(n.From, gateway_v1.NamespacesFromSame), n.Selector)...)
-	}
-}
-
-// limit refuses what must not be skipped and is not served yet, and warns of what may.
-func (l *listener) limit(spec gateway_v1.Listener) {
-	if spec.Filters != nil && len(spec.Filters.Requests) > 0 {
-		l.Refused = first(l.Refused, problemf(verdict.NotYetSupported, l.Field+".filters", "filters of a listener are not served yet; without them requests would pass unchecked"))
-	}
-	if spec.TLS != nil && len(spec.TLS.Options) > 0 {
-		l.Warnings = append(l.Warnings, problemf(verdict.NotYetSupported, l.Field+".tls.options", "no option is known here; they have no effect"))
 	}
 }

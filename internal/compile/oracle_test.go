@@ -24,7 +24,7 @@ type request struct {
 func TestRequestsAreAnsweredAsSpecified(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, Options{})
-		w.apply(classYAML)
+		w.apply(classYAML, guardYAML)
 		all := drawHTTPListeners(rt)
 		w.apply(shareOut(rt, all)...)
 		var routes []*gateway_v1.HTTPRoute
@@ -36,7 +36,7 @@ func TestRequestsAreAnsweredAsSpecified(t *testing.T) {
 		listeners := decode(t, gatewayYAML(all...))[0].Value.(*gateway_v1.Gateway).Spec.Listeners
 		for range 20 {
 			r := drawRequest(rt)
-			want, got := specified(listeners, routes, r), w.answers("shop/edge/80", r)
+			want, got := passing(listeners, r, specified(listeners, routes, r)), w.answers("shop/edge/80", r)
 			if want != got {
 				rt.Fatalf("%+v is answered by %q, and should be by %q\n%s", r, got, want, strings.Join(w.dumpModel(w.state), "\n"))
 			}
@@ -63,9 +63,50 @@ func drawHTTPListeners(t *rapid.T) []string {
 		if host != "" {
 			l += fmt.Sprintf(", hostname: %q", host)
 		}
-		listeners = append(listeners, l+"}")
+		listeners = append(listeners, l+pick(t, "filters", "", "", filtersYAML("guard"), filtersYAML("guard", "judge"), filtersYAML("absent"), filtersYAML("guard", "absent"),
+			", filters: {requests: [{type: ExtensionRef, extensionRef: {group: example.net, kind: absent, name: x}}]}")+"}")
 	}
 	return listeners
+}
+
+// guardYAML are services that can be asked, and filtersYAML are filters of a listener
+// that ask services.
+const guardYAML = "kind: Service\nmetadata: {name: guard, namespace: shop}\nspec: {ports: [{port: 80}]}\n---\nkind: Service\nmetadata: {name: judge, namespace: shop}\nspec: {ports: [{port: 80}]}"
+
+func filtersYAML(services ...string) string {
+	var filters []string
+	for _, name := range services {
+		filters = append(filters, "{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: "+name+", port: 80}}}")
+	}
+	return ", filters: {requests: [" + strings.Join(filters, ", ") + "]}"
+}
+
+// passing is what a request gets by the filters of its listener, which come before
+// anything else: all services that can be asked, or none.
+func passing(listeners []gateway_v1.Listener, r request, then string) string {
+	at := belongs(listeners, r.Host)
+	if at < 0 || listeners[at].Filters == nil {
+		return then
+	}
+	for _, f := range listeners[at].Filters.Requests {
+		if f.ExternalAuth == nil || f.ExternalAuth.BackendRef.Name == "absent" {
+			return "500"
+		}
+		then += " if " + string(f.ExternalAuth.BackendRef.Name) + " says so"
+	}
+	return then
+}
+
+// belongs is the listener that a request belongs to, or -1.
+func belongs(listeners []gateway_v1.Listener, host string) int {
+	chosen, best := -1, ""
+	for i, l := range listeners {
+		name := string(orElse(l.Hostname, ""))
+		if standsFor(name, host) && (chosen < 0 || moreSpecific(name, best)) {
+			chosen, best = i, name
+		}
+	}
+	return chosen
 }
 
 // drawRedirects is a route whose every rule redirects to a host of its own.
@@ -115,12 +156,17 @@ func (w *world) answers(table string, r request) string {
 	if host == nil {
 		return "404"
 	}
-	for _, route := range host.Routes {
-		if matchesModel(route.Match, r) {
-			return route.Redirect.Hostname
-		}
+	if host.Closed {
+		return "500"
 	}
-	return "404"
+	answer := "404"
+	if i := slices.IndexFunc(host.Routes, func(route model.Route) bool { return matchesModel(route.Match, r) }); i >= 0 {
+		answer = host.Routes[i].Redirect.Hostname
+	}
+	for _, service := range host.Admit {
+		answer += " if " + strings.TrimSuffix(strings.TrimPrefix(string(service.Cluster), "shop/"), ":80") + " says so"
+	}
+	return answer
 }
 
 func matchesModel(m model.Match, r request) bool {
@@ -162,17 +208,11 @@ type claimant struct {
 // most specific host name, the most specific host name that a route has there, and
 // then the rules of precedence in order.
 func specified(listeners []gateway_v1.Listener, routes []*gateway_v1.HTTPRoute, r request) string {
-	listener := ""
-	chosen := -1
-	for i, l := range listeners {
-		name := string(orElse(l.Hostname, ""))
-		if standsFor(name, r.Host) && (chosen < 0 || moreSpecific(name, listener)) {
-			listener, chosen = name, i
-		}
-	}
+	chosen := belongs(listeners, r.Host)
 	if chosen < 0 {
 		return "404"
 	}
+	listener := string(orElse(listeners[chosen].Hostname, ""))
 	var all []claimant
 	for _, route := range routes {
 		section := orElse(route.Spec.ParentRefs[0].SectionName, "")

@@ -45,6 +45,9 @@ func (b *build) gatewaysUsing(c *derive.Ctx, key string) []string {
 	for _, item := range derive.All(c, b.tracingsByUse, key) {
 		out = append(out, string(item.Value.Gateway))
 	}
+	for _, item := range derive.All(c, b.entrancesByUse, key) {
+		out = append(out, string(item.Value.Gateway))
+	}
 	return distinct(out)
 }
 

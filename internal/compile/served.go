@@ -20,7 +20,9 @@ type served struct {
 	gateway
 	// Accepted tells that proxies should exist for it.
 	Accepted bool
-	Ports    []port // in order of number, UDP last
+	// Valid tells that some listener is accepted; one that is closed is not.
+	Valid bool
+	Ports []port // in order of number, UDP last
 	// Outcomes are those of the listeners, in their order.
 	Outcomes []outcome
 	// Presents is the certificate that backends are shown, and Unpresented why there
@@ -75,6 +77,7 @@ func (b *build) serve(c *derive.Ctx, _ string, g gateway) (served, bool) {
 		}
 		addresses := b.bound(c, g, l, o)
 		s.Accepted = s.Accepted || o.Lost == nil
+		s.Valid = s.Valid || o.Lost == nil && l.Closed == nil
 		o.Serves = o.Lost == nil && (!l.terminates() || len(o.Chosen.Good) > 0)
 		if o.Serves {
 			o.Address = addresses[0]
@@ -129,7 +132,7 @@ func open(held map[portKey]*port, l listener, addresses []netip.Addr, with outco
 	switch l.Protocol {
 	case model.HTTPS:
 		p.Protocol = model.HTTPS
-		p.Chains = append(p.Chains, model.Chain{Name: l.id(), Hostname: l.Hostname, Certificates: with.Chosen.Good, Clients: with.Clients.Check, Table: l.table()})
+		p.Chains = append(p.Chains, model.Chain{Name: l.id(), Hostname: l.Hostname, Certificates: with.Chosen.Good, Clients: with.Clients.Check, Table: l.table(), Admits: l.Admits})
 	case model.TLS:
 		p.Chains = append(p.Chains, model.Chain{Name: l.id(), Hostname: l.Hostname, Certificates: with.Chosen.Good})
 	case model.HTTP, model.TCP, model.UDP: // they have one chain

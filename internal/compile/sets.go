@@ -147,6 +147,7 @@ func (b *build) setFinding(c *derive.Ctx, key string, object *gateway_v1.Listene
 		return finding, true
 	}
 	p, _ := derive.Get(c, b.setParts, derive.JoinKey(string(at.Gateway), key))
+	p = b.entered(c, p)
 	steps, expires := p.steps(b.BindAddress)
 	if len(p.Listeners) == 0 {
 		steps = append(steps, problemf(verdict.ListenersNotValid, "spec.listeners", "there is no listener").step(verdict.WasExcluded))
@@ -163,7 +164,7 @@ func (p part) setConditions(generation int64) []condition {
 	c := conditions{generation: generation}
 	var causes, bad, good []string
 	for i, l := range p.Listeners {
-		if p.Outcomes[i].Serves {
+		if p.Outcomes[i].Serves && l.Closed == nil {
 			good = append(good, l.Name)
 			continue
 		}

@@ -25,12 +25,21 @@ type tableSpec struct {
 	// Others are the domains of other HTTPS and TLS listeners of the port, or of all of
 	// them: a request for one of them came by the wrong connection.
 	Others []string
+	// Entrance is the key of an HTTPS listener that has filters, or "": all requests of
+	// its connections pass them.
+	Entrance string
 }
 
 // ownDomain is the domain of a listener, and the ListenerSet that has it, or "".
-type ownDomain struct{ Domain, Set string }
+type ownDomain struct {
+	Domain, Set string
+	// Entrance is the key of the listener where it has filters, or "".
+	Entrance string
+}
 
-func (s section) ownDomain() ownDomain { return ownDomain{domainOf(s.Hostname), s.Set} }
+func (s section) ownDomain() ownDomain {
+	return ownDomain{domainOf(s.Hostname), s.Set, s.entranceKey()}
+}
 
 // tableSpecs are the tables of one Gateway.
 func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
@@ -52,7 +61,10 @@ func tableSpecs(_ *derive.Ctx, _ string, s served) []derive.Item[tableSpec] {
 				if section.Protocol != model.HTTPS {
 					continue
 				}
-				add(tableSpec{ID: section.table(), Gateway: s.ID, Own: []ownDomain{section.ownDomain()}, Others: others(section.Hostname, domains)})
+				add(tableSpec{
+					ID: section.table(), Gateway: s.ID, Own: []ownDomain{section.ownDomain()},
+					Others: others(section.Hostname, domains), Entrance: section.entranceKey(),
+				})
 			}
 		case model.TLS, model.TCP, model.UDP: // they have no requests
 		}
@@ -123,26 +135,30 @@ func scopes(hosts int, last model.Layout) bool {
 }
 
 // virtualHost is a host that has routes. Where none is left, other hosts decide.
-func virtualHost(_ *derive.Ctx, _ string, h host) (model.VirtualHost, bool) {
-	return h.Virtual, len(h.Virtual.Routes) > 0
+func (b *build) virtualHost(c *derive.Ctx, _ string, h host) (model.VirtualHost, bool) {
+	return b.guard(c, h.Entrance, h.Virtual), len(h.Virtual.Routes) > 0
 }
 
 // blanks are hosts without routes for every name of the table's listeners, so that
-// no request falls to a less specific one. A host with routes goes before.
-func blanks(_ *derive.Ctx, _ string, spec tableSpec) []derive.Item[model.VirtualHost] {
+// no request falls to a less specific one. A host with routes goes before. Where an
+// HTTPS listener has filters, requests of its connections pass them for any host.
+func (b *build) blanks(c *derive.Ctx, _ string, spec tableSpec) []derive.Item[model.VirtualHost] {
 	var items []derive.Item[model.VirtualHost]
 	taken := map[string]bool{}
 	add := func(own ownDomain, misdirected bool) {
 		if !taken[own.Domain] {
 			taken[own.Domain] = true
-			items = append(items, derive.Item[model.VirtualHost]{Key: own.Domain, Value: spec.empty(own, misdirected)})
+			items = append(items, derive.Item[model.VirtualHost]{Key: own.Domain, Value: b.guard(c, own.Entrance, spec.empty(own, misdirected))})
 		}
 	}
 	for _, own := range spec.Own {
 		add(own, false)
 	}
 	for _, domain := range spec.Others {
-		add(ownDomain{Domain: domain}, true)
+		add(ownDomain{Domain: domain, Entrance: spec.Entrance}, true)
+	}
+	if spec.Entrance != "" {
+		add(ownDomain{Domain: anyHost, Set: spec.Own[0].Set, Entrance: spec.Entrance}, false)
 	}
 	return items
 }
@@ -158,7 +174,8 @@ func (t tableSpec) empty(own ownDomain, misdirected bool) model.VirtualHost {
 // sameVirtual compares hosts at the cost of what may differ: one that was not
 // derived anew shares its routes.
 func sameVirtual(a, b model.VirtualHost) bool {
-	return sameMemory(a.Routes, b.Routes) && a.Table == b.Table && a.Domain == b.Domain && a.Misdirected == b.Misdirected || reflect.DeepEqual(a, b)
+	return sameMemory(a.Routes, b.Routes) && a.Table == b.Table && a.Domain == b.Domain && a.Misdirected == b.Misdirected &&
+		a.Closed == b.Closed && reflect.DeepEqual(a.Admit, b.Admit) || reflect.DeepEqual(a, b)
 }
 
 func sameMemory[T any](a, b []T) bool {

@@ -77,6 +77,28 @@ func TestWorkOfOneEdit(t *testing.T) {
 	}
 }
 
+// TestWorkBehindFilters: a listener with filters adds nothing to the work of an edit,
+// and neither a change of its service that it does not see.
+func TestWorkBehindFilters(t *testing.T) {
+	for _, n := range []int{30, 300} {
+		w := routes(t, n)
+		w.apply(strings.Replace(edge, "protocol: HTTP}", "protocol: HTTP"+filtersYAML("guard")+"}", 1), guardYAML)
+		want := map[string]int{
+			"attachment": 1, "rules": 1, "acceptable": 1, "host": 1, "virtual host": 1, "exact hosts by table": 1, "share": 1, "finding HTTPRoute": 1,
+		}
+		if got := w.apply(routeYAML(7, "/other", "s7")).Work.Functions; !maps.Equal(got, want) {
+			t.Errorf("a rule changes among %d:\n got %v\nwant %v", n, got, want)
+		}
+		got := w.apply("kind: Service\nmetadata: {name: guard, namespace: shop, labels: {a: b}}\nspec: {ports: [{port: 80}]}").Work.Functions
+		if want := map[string]int{"service port": 1, "services by label": 1, "external name": 1, "finding Service": 1}; !maps.Equal(got, want) {
+			t.Errorf("a label of the service changes among %d:\n got %v\nwant %v", n, got, want)
+		}
+		if got := w.remove(kindService, "shop/guard").Work.Functions; got["virtual host"] != n+1 || got["host"] != 0 || got["attachment"] != 0 {
+			t.Errorf("the service goes among %d: %v", n, got)
+		}
+	}
+}
+
 // routes is a Gateway with n routes, each with a host, a Service and a slice of its own.
 func routes(t testing.TB, n int) *world {
 	t.Helper()

@@ -21,3 +21,6 @@ type Auth struct {
 // MaxAuth is how many services a request can be subject to, those of its listener
 // apart.
 const MaxAuth = 4
+
+// MaxAdmit is how many services a listener can ask, as Gateway API has it.
+const MaxAdmit = 16

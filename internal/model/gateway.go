@@ -52,6 +52,9 @@ type Listener struct {
 	Protocol Protocol
 	// Table is the route table of an HTTP port; HTTPS ports have one per chain.
 	Table TableID
+	// Admits is how many services the hosts of Table are admitted by at most; a change
+	// of it ends the connections of the port when the drain time is over.
+	Admits int `json:",omitzero"`
 	// Chains are the HTTPS and TLS Gateway API listeners of the port, the latter
 	// by server name; most specific host name first.
 	Chains []Chain
@@ -78,6 +81,8 @@ type Chain struct {
 	// Clients is how certificates of clients are verified; nil is not at all.
 	Clients *ClientCheck `json:",omitzero"`
 	Table   TableID
+	// Admits is how many services the hosts of Table are admitted by at most.
+	Admits int `json:",omitzero"`
 	// Stream is where connections go; nil closes them.
 	Stream *Forward `json:",omitzero"`
 }

@@ -37,7 +37,13 @@ type VirtualHost struct {
 	Routes []Route
 	// Misdirected answers every request with 421 (RFC 9110 section 15.5.20).
 	Misdirected bool
-	Origins     []Ref
+	// Admit are services that the listener asks about every request, one after the
+	// other and before routes are matched, by what the request then is.
+	Admit []Auth `json:",omitzero"`
+	// Closed answers every request with 500: the listener has filters that cannot be
+	// applied and must not be skipped.
+	Closed  bool `json:",omitzero"`
+	Origins []Ref
 }
 
 // Route is one match of one rule of one HTTPRoute, on one host.

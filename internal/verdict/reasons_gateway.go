@@ -101,6 +101,16 @@ var (
 		Meaning: "No authority that backends or clients are to be verified by can be used; nothing is forwarded to such backends, and such a listener does not serve.",
 		Remedy:  "Create the ConfigMap with PEM certificates in ca.crt, or the ClusterTrustBundle.",
 	}
+	InvalidListenerFilter = Reason{
+		Name: "InvalidListenerFilter", Class: OutcomeClass,
+		Meaning: "A filter of the listener has a value that cannot be served. It is not skipped: every request of the listener answers 500.",
+		Remedy:  "Correct the filter in spec.listeners[].filters.requests, or take it out.",
+	}
+	InvalidListenerFilterRef = Reason{
+		Name: "InvalidListenerFilterRef", Class: OutcomeClass,
+		Meaning: "A filter of the listener refers to something that does not exist or cannot be asked. It is not skipped: every request of the listener answers 500.",
+		Remedy:  "Create what the filter refers to, or let it refer to a Service, a ServiceImport or an XBackend.",
+	}
 	UnusableCertificate = Reason{
 		Name: "UnusableCertificate", Class: FailureClass,
 		Meaning: "A Secret that a listener refers to has no certificate and key that belong together and that a proxy can use.",
@@ -113,5 +123,6 @@ var gatewayReasons = []Reason{
 	ClassNotFound, OtherController, InvalidParameters, UnsupportedAddress, PortUnavailable,
 	ListenersNotValid, NotAllowed, ParentNotAccepted, ProtocolConflict, HostnameConflict, UnsupportedProtocol, InvalidRouteKinds,
 	InvalidCertificateRef, OverlappingHostnames, CertificateExpiring, CertificateExpired,
-	InvalidCACertificateRef, InvalidCACertificateKind, InvalidClientCertificateRef, NoValidCACertificate, UnusableCertificate,
+	InvalidCACertificateRef, InvalidCACertificateKind, InvalidClientCertificateRef, NoValidCACertificate,
+	InvalidListenerFilter, InvalidListenerFilterRef, UnusableCertificate,
 }

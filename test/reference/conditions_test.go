@@ -84,7 +84,7 @@ var conditions = []condition{
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionAccepted), "The listener is valid and belongs to the configuration.",
 		[]string{string(gateway_v1.ListenerReasonAccepted)},
-		names(verdict.PortUnavailable, verdict.UnsupportedProtocol, verdict.UnsupportedValue, verdict.ProtocolConflict, verdict.HostnameConflict, verdict.NoValidCACertificate),
+		names(verdict.PortUnavailable, verdict.UnsupportedProtocol, verdict.UnsupportedValue, verdict.ProtocolConflict, verdict.HostnameConflict, verdict.NoValidCACertificate, verdict.InvalidListenerFilter),
 	},
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionProgrammed),
@@ -96,9 +96,9 @@ var conditions = []condition{
 		},
 	},
 	{
-		listenerSubject, string(gateway_v1.ListenerConditionResolvedRefs), "Certificates and route kinds that it names exist and can be used.",
+		listenerSubject, string(gateway_v1.ListenerConditionResolvedRefs), "Certificates, services of filters and route kinds that it names exist and can be used.",
 		[]string{string(gateway_v1.ListenerReasonResolvedRefs)},
-		names(verdict.InvalidCertificateRef, verdict.InvalidRouteKinds, verdict.RefNotPermitted, verdict.InvalidCACertificateRef, verdict.InvalidCACertificateKind),
+		names(verdict.InvalidCertificateRef, verdict.InvalidRouteKinds, verdict.RefNotPermitted, verdict.InvalidCACertificateRef, verdict.InvalidCACertificateKind, verdict.InvalidListenerFilterRef),
 	},
 	{
 		listenerSubject, string(gateway_v1.ListenerConditionConflicted), "Another listener wants the same: neither serves.",

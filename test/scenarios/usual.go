@@ -34,6 +34,7 @@ http2_protocol_options:
   initial_stream_window_size: 65536
   initial_connection_window_size: 1048576
 http_filters:
+- {name: gatehouse.admit.1, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.composite.v3.Composite}}
 - {name: envoy.filters.http.cors, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.cors.v3.Cors}}
 - {name: gatehouse.auth.1, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.composite.v3.Composite}}
 - {name: gatehouse.auth.2, typed_config: {'@type': type.googleapis.com/envoy.extensions.filters.http.composite.v3.Composite}}

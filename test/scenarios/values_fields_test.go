@@ -22,6 +22,11 @@ func filter(name, kind, fields string) string {
 	return "filters: [{type: " + kind + ", " + name + ": " + fields + "}]"
 }
 
+// admits is a listener that asks a service.
+func admits(fields string) string {
+	return "  listeners: [{name: http, protocol: HTTP, port: 8080, filters: {requests: [{type: ExternalAuth, externalAuth: {" + fields + "}}]}}]\n"
+}
+
 // texts are the fields that take a text.
 var texts = []place{
 	{"path", ruleHead + "matches: [{path: {type: Exact, value: @V@}}]" + toApp},
@@ -75,6 +80,10 @@ var texts = []place{
 	{"hostnames", tlsHead + "  hostnames: [@V@]\n  rules:\n  - backendRefs: [{name: app, port: 80}]\n"},
 	{"hostname", gateHead + "  listeners: [{name: http, protocol: HTTP, port: 8080, hostname: @V@}]\n"},
 	{"listeners", gateHead + "  listeners: [{name: http, protocol: @V@, port: 8080}]\n"},
+	{"path", gateHead + admits("protocol: HTTP, backendRef: {name: app, port: 80}, http: {path: @V@}")},
+	{"allowedHeaders[0]", gateHead + admits("protocol: HTTP, backendRef: {name: app, port: 80}, http: {allowedHeaders: [@V@]}")},
+	{"allowedResponseHeaders[0]", gateHead + admits("protocol: HTTP, backendRef: {name: app, port: 80}, http: {allowedResponseHeaders: [@V@]}")},
+	{"backendRef", gateHead + admits("protocol: GRPC, grpc: {}, backendRef: {name: @V@, port: 80}")},
 	{"certificateRefs[0]", gateHead + "  listeners: [{name: https, protocol: HTTPS, port: 8443, tls: {certificateRefs: [{name: @V@}]}}]\n"},
 	{"addresses[0]", gateHead + "  addresses: [{value: @V@}]\n  listeners: [{name: http, protocol: HTTP, port: 8080}]\n"},
 	{"hostname", policy + "{wellKnownCACertificates: System, hostname: @V@}" + behind},

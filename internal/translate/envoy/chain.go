@@ -87,7 +87,7 @@ func (b *listenerBuilder) handshake(c model.Chain) (*envoy_core_v3.TransportSock
 // serve answers the requests of a chain, or passes its connections on.
 func (b *listenerBuilder) serve(c model.Chain) (*envoy_listener_v3.Filter, error) {
 	if c.Table != "" {
-		return b.http(c.Table)
+		return b.http(c.Table, c.Admits)
 	}
 	filter, err := b.tcpProxy(c.Stream)
 	return filter, within("stream", err)

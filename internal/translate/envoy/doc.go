@@ -67,6 +67,10 @@
 //     answered with 500. So do preflights that would be redirected, except that none
 //     gets there; a redirect of an allowed origin is a route of its own, which marks it.
 //
+//   - A service that a listener asks before routes are matched: hosts tell listeners
+//     apart, so that each host of one has such filters, in front of all others, and a
+//     last route for what no other takes, as settings of a host are for its routes.
+//
 //   - A least rate of retries: Envoy counts those that are under way, so that a rate is
 //     taken for as many at a time as it has in a second. A request whose retry is over
 //     budget gets what its last try got, which is 503 only where no backend answered.

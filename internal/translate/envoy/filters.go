@@ -11,11 +11,11 @@ import (
 )
 
 // httpFilters are those of every listener, in the order in which requests pass
-// them; answers pass them in reverse. All but the router do nothing until a route
+// them; answers pass them in reverse. Those that admit requests go first. All but the router do nothing until a route
 // has settings for them. None is disabled meanwhile: a filter that is off when a
 // request arrives stays off, whatever route a later lookup finds for its host.
-func httpFilters() ([]*envoy_hcm_v3.HttpFilter, error) {
-	all := []namedFilter{{corsFilter, &envoy_cors_v3.Cors{}}}
+func httpFilters(admits int) ([]*envoy_hcm_v3.HttpFilter, error) {
+	all := append(admitFilters(admits), namedFilter{corsFilter, &envoy_cors_v3.Cors{}})
 	for _, name := range authFilters {
 		all = append(all, namedFilter{name, &envoy_composite_v3.Composite{}})
 	}

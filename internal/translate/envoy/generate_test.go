@@ -147,6 +147,7 @@ var (
 	})
 	virtualHosts = rapid.Custom(func(t *rapid.T) model.VirtualHost {
 		return model.VirtualHost{
+			Closed: rapid.IntRange(0, 9).Draw(t, "closed") == 0, Admit: rapid.OneOf(rapid.Just[[]model.Auth](nil), rapid.SliceOfN(auths, 0, 3)).Draw(t, "admit"),
 			Domain: name("*", "a.example", "*.example", "b.example").Draw(t, "domain"), Misdirected: rapid.IntRange(0, 9).Draw(t, "misdirected") == 0,
 			Routes: rapid.SliceOfN(routes, 0, 4).Draw(t, "routes"), Origins: refs.Draw(t, "refs"),
 		}
@@ -166,8 +167,8 @@ var (
 	})
 	chains = rapid.Custom(func(t *rapid.T) model.Chain {
 		return model.Chain{
-			Clients: rapid.OneOf(rapid.Just[*model.ClientCheck](nil), checks).Draw(t, "clients"),
-			Name:    name("a", "b").Draw(t, "name"), Hostname: name("", "a.example", "*.example").Draw(t, "hostname"),
+			Clients: rapid.OneOf(rapid.Just[*model.ClientCheck](nil), checks).Draw(t, "clients"), Admits: rapid.IntRange(0, 2).Draw(t, "admits"),
+			Name: name("a", "b").Draw(t, "name"), Hostname: name("", "a.example", "*.example").Draw(t, "hostname"),
 			Certificates: rapid.SliceOfN(name[model.CertificateID]("shop/tls", "shop/tls2"), 0, 2).Draw(t, "certificates"), Table: rapid.OneOf(rapid.Just(model.TableID("")), tableNames).Draw(t, "table"),
 			Stream: rapid.OneOf(rapid.Just[*model.Forward](nil), forwards).Draw(t, "stream"),
 		}
@@ -178,6 +179,7 @@ var (
 			Address:  rapid.SampledFrom([]netip.Addr{{}, netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1"), netip.MustParseAddr("::"), netip.MustParseAddr("fe80::1%eth0")}).Draw(t, "address"),
 			Port:     rapid.SampledFrom([]uint16{1, 8080, 8443, 65535, 80, 0}).Draw(t, "port"),
 			Protocol: rapid.SampledFrom([]model.Protocol{model.HTTP, model.HTTPS, model.HTTPS, model.TLS, model.TCP, model.TCP, model.UDP, "SCTP"}).Draw(t, "protocol"),
+			Admits:   rapid.IntRange(0, 3).Draw(t, "admits"),
 			Table:    tableNames.Draw(t, "table"), Chains: rapid.SliceOfN(chains, 0, 3).Draw(t, "chains"),
 			Stream: rapid.OneOf(rapid.Just[*model.Forward](nil), forwards).Draw(t, "stream"), Origins: refs.Draw(t, "refs"),
 		}

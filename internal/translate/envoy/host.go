@@ -51,6 +51,25 @@ func virtualHost(h model.VirtualHost, out *fragment) (*envoy_route_v3.VirtualHos
 	if err := checkDomain("hosts.domain", h.Domain); err != nil {
 		return nil, err
 	}
+	if h.Closed {
+		return closedHost(h.Domain), nil
+	}
+	host, err := routesOf(h, out)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := admit(host, h.Admit)
+	if err != nil {
+		// Left out, the host would leave its requests to others, which may not ask.
+		out.failures = append(out.failures, failure(xdsserve.Routes, string(h.Table), hostRefs(h), err))
+		out.uses = nil
+		return closedHost(h.Domain), nil
+	}
+	out.uses = append(out.uses, asked...)
+	return host, nil
+}
+
+func routesOf(h model.VirtualHost, out *fragment) (*envoy_route_v3.VirtualHost, error) {
 	host := &envoy_route_v3.VirtualHost{Name: h.Domain, Domains: []string{h.Domain}}
 	if h.Misdirected {
 		host.Routes = []*envoy_route_v3.Route{{

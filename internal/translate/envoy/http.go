@@ -26,11 +26,11 @@ const (
 )
 
 // http is the filter that serves HTTP from a route table.
-func (b *listenerBuilder) http(id model.TableID) (*envoy_listener_v3.Filter, error) {
+func (b *listenerBuilder) http(id model.TableID, admits int) (*envoy_listener_v3.Filter, error) {
 	if err := checkName("table", string(id)); err != nil {
 		return nil, err
 	}
-	manager, err := connectionManager(string(id), b.settings)
+	manager, err := connectionManager(string(id), b.settings, admits)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func (b *listenerBuilder) http(id model.TableID) (*envoy_listener_v3.Filter, err
 
 // connectionManager has the settings that all HTTP listeners share; the
 // package comment gives their reasons. It lacks where routes are looked up.
-func connectionManager(name string, s model.Settings) (*envoy_hcm_v3.HttpConnectionManager, error) {
-	filters, err := httpFilters()
+func connectionManager(name string, s model.Settings, admits int) (*envoy_hcm_v3.HttpConnectionManager, error) {
+	filters, err := httpFilters(admits)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (b *listenerBuilder) chains(l model.Listener) error {
 }
 
 func (b *listenerBuilder) plain(l model.Listener) error {
-	filter, err := b.http(l.Table)
+	filter, err := b.http(l.Table, l.Admits)
 	if err != nil {
 		return within("table", err)
 	}

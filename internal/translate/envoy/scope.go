@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	envoy_route_v3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
@@ -81,18 +80,18 @@ func scopeOrigins(h model.VirtualHost) []string {
 // scopeOf closes a host to what it answers itself. Without its last route, and the
 // names of all, a request that it does not match would be looked up again.
 func scopeOf(name string, host *envoy_route_v3.VirtualHost) ([]byte, error) {
-	found, err := pack(&envoy_route_v3.FilterConfig{Disabled: true})
+	var err error
+	host.Domains = []string{"*"}
+	host.TypedPerFilterConfig, err = configured(host.TypedPerFilterConfig, missedFilter, &envoy_route_v3.FilterConfig{Disabled: true})
 	if err != nil {
 		return nil, err
 	}
-	host.Domains = []string{"*"}
-	host.TypedPerFilterConfig = map[string]*anypb.Any{missedFilter: found}
 	for _, r := range host.Routes {
 		if r.GetName() == "" {
 			r.Name = "unnamed"
 		}
 	}
-	host.Routes = append(host.Routes, &envoy_route_v3.Route{Name: "not found", Match: anyPath(), Action: answer(404)})
+	takeAll(host)
 	table := tableSettings()
 	table.Name, table.VirtualHosts = name, []*envoy_route_v3.VirtualHost{host}
 	table.RequestHeadersToRemove = []string{scopeHeader}
