@@ -85,6 +85,9 @@ func (s *session) missed(c carried) {
 
 func (s *session) took(c carried) {
 	r, it := c.r, c.it
+	if r.stuck && slices.ContainsFunc(r.doubt, func(d *item) bool { return d.Version == it.Version }) {
+		return // refused meanwhile, and sent again before that was known: it says nothing
+	}
 	r.ackedAt, r.suspect, r.stuck = s.now, false, false
 	if r.want != nil && r.want.Version == it.Version {
 		it = r.want
@@ -155,7 +158,7 @@ func (s *session) condemn(c carried, message string) {
 	if c.newest() {
 		delete(s.cold, r)
 	}
-	r.stuck = r.stuck || r.kind == secrets
+	r.stuck = r.stuck || r.kind == secrets && !it.blank
 	s.assure(r, it.Version)
 	if r.want != nil && r.want.Version == it.Version {
 		s.setRefused(r, &refusal{version: it.Version, message: message, at: s.now})

@@ -3,6 +3,8 @@ package xdsserve
 import (
 	"testing"
 	"time"
+
+	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 )
 
 // A table that moved in a response that was refused as a whole may have moved or
@@ -163,4 +165,24 @@ func TestRefusedEndpointsDoNotStallTheirCluster(t *testing.T) {
 	d.lines = nil
 	d.publish(thing("c1", "2", "e1"), thing("c2", "2", "e2"))
 	d.sent("c1@2 c2@2", "-e2", "e1@1")
+}
+
+// A secret that is asked for again goes again before its refusal is known. Envoy takes
+// what it refused for applied, and its acknowledgement says nothing: it goes once more,
+// behind a blank, and is listed as refused.
+func TestSecretRefusedAfterItWentAgain(t *testing.T) {
+	d := settled(t)
+	d.publish(thing("s1", "bad"), thing("l1", "2", "t1", "s1"))
+	d.ask(secrets, []string{"s1"})
+	d.step(nil, &discovery_v3.DeltaDiscoveryRequest{TypeUrl: string(Secret), ResourceNamesUnsubscribe: []string{"s1"}})
+	d.ask(secrets, []string{"s1"})
+	d.lines = nil
+	d.answer("s1", "bad")
+	d.answer("s1", "")
+	d.sent("s1@blank", "s1@bad")
+	d.answer("s1", "blank")
+	d.answer("s1", "bad")
+	if n := len(d.session.refused); n != 1 {
+		t.Errorf("%d are listed as refused, want 1", n)
+	}
 }
