@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -69,7 +71,7 @@ func (x *index) enforce(key store.Key, winner *entry, before *held, b *snapshot.
 	if before != nil && before.revision.content == winner.revision.content {
 		now.Object = before.Object
 	} else {
-		now.Object = withGeneration(winner.revision.value, x.ledger.count(key, winner.revision.spec))
+		now.Object = recorded(winner.revision.value, x.ledger.count(key, winner.revision.spec, b.ObservedAt))
 		b.Edits = append(b.Edits, store.Edit{Key: key, Value: now.Object})
 	}
 	if before == nil || before.origin != now.origin {
@@ -78,12 +80,16 @@ func (x *index) enforce(key store.Key, winner *entry, before *held, b *snapshot.
 	x.inForce[key] = now
 }
 
-// withGeneration returns a copy, since the value may be in a view already.
-func withGeneration(o snapshot.Object, generation int64) snapshot.Object {
+// recorded returns a copy with what an API server would add, since the value may be
+// in a view already.
+func recorded(o snapshot.Object, r record) snapshot.Object {
 	out := reflect.New(reflect.TypeOf(o).Elem())
 	out.Elem().Set(reflect.ValueOf(o).Elem())
 	copied := out.Interface().(snapshot.Object) // the same type as o
-	copied.SetGeneration(generation)
+	copied.SetGeneration(r.Generation)
+	if at := o.GetCreationTimestamp(); at.IsZero() && r.Created != 0 {
+		copied.SetCreationTimestamp(meta_v1.Unix(r.Created, 0))
+	}
 	return copied
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
@@ -21,7 +22,7 @@ func reread(t *testing.T, path string) (map[store.Key]record, error) {
 func records(n int) map[store.Key]record {
 	out := map[store.Key]record{}
 	for i := range n {
-		out[configMap(fmt.Sprint("m", i))] = record{int64(i + 1), fmt.Sprint("spec", i)}
+		out[configMap(fmt.Sprint("m", i))] = record{Generation: int64(i + 1), Spec: fmt.Sprint("spec", i)}
 	}
 	return out
 }
@@ -30,8 +31,8 @@ func TestJournalGivesWhatWasAppended(t *testing.T) {
 	j := journal{path: filepath.Join(t.TempDir(), "generations.json")}
 	want := records(3)
 	must(t, j.rewrite(want))
-	want[configMap("m1")] = record{9, "other"}
-	want[configMap("new")] = record{1, "new"}
+	want[configMap("m1")] = record{Generation: 9, Spec: "other"}
+	want[configMap("new")] = record{Generation: 1, Spec: "new", Created: 77}
 	must(t, j.append(map[store.Key]record{configMap("m1"): want[configMap("m1")], configMap("new"): want[configMap("new")], configMap("m2"): {}}))
 	delete(want, configMap("m2"))
 	if got, err := reread(t, j.path); err != nil || !maps.Equal(got, want) {
@@ -45,7 +46,7 @@ func TestJournalSurvivesACutAnywhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "generations.json")
 	j := journal{path: path}
 	must(t, j.rewrite(records(2)))
-	must(t, j.append(map[store.Key]record{configMap("m0"): {7, "x"}, configMap("m5"): {8, "y"}}))
+	must(t, j.append(map[store.Key]record{configMap("m0"): {Generation: 7, Spec: "x"}, configMap("m5"): {Generation: 8, Spec: "y"}}))
 	whole, err := os.ReadFile(path)
 	must(t, err)
 	head := strings.IndexByte(string(whole), '\n') + 1
@@ -86,12 +87,12 @@ func TestJournalIsWrittenAnewWhenItIsNotAsItWasLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := openLedger(t.TempDir(), (Options{}).withDefaults().Log)
-			l.count(configMap("a"), "1")
+			l.count(configMap("a"), "1", time.Time{})
 			if !l.saver.save() {
 				t.Fatal("not saved")
 			}
 			must(t, spoil(l.saver.journal.path))
-			l.count(configMap("b"), "1")
+			l.count(configMap("b"), "1", time.Time{})
 			if !l.saver.save() {
 				t.Fatal("not saved again")
 			}
@@ -108,17 +109,17 @@ func TestJournalGrowsByTheChange(t *testing.T) {
 	l := openLedger(t.TempDir(), (Options{}).withDefaults().Log)
 	const objects = 500
 	for i := range objects {
-		l.count(configMap(fmt.Sprint(i)), "0")
+		l.count(configMap(fmt.Sprint(i)), "0", time.Time{})
 	}
 	l.saver.save()
 	before := l.saver.journal
-	l.count(configMap("7"), "1")
+	l.count(configMap("7"), "1", time.Time{})
 	l.saver.save()
 	if after := l.saver.journal; after.lines != before.lines+1 || after.size > before.size+200 {
 		t.Errorf("from %+v to %+v", before, after)
 	}
 	for i := range 5 * objects {
-		l.count(configMap("7"), fmt.Sprint("x", i))
+		l.count(configMap("7"), fmt.Sprint("x", i), time.Time{})
 		l.saver.save()
 		if n := l.saver.journal.lines; n > 2*objects+slack {
 			t.Fatalf("%d lines for %d objects", n, objects)
@@ -134,8 +135,8 @@ func TestJournalReadsVersion1(t *testing.T) {
 	state := t.TempDir()
 	write(t, filepath.Join(state, "generations.json"), "{\n \"version\": 1,\n \"objects\": {\n  \"ConfigMap default/a\": {\"generation\": 4, \"spec\": \"s\"}\n }\n}\n")
 	l := openLedger(state, (Options{}).withDefaults().Log)
-	if n := l.count(configMap("a"), "other"); n != 5 {
-		t.Errorf("generation %d, want 5", n)
+	if n := l.count(configMap("a"), "other", time.Time{}); n.Generation != 5 {
+		t.Errorf("%+v, want generation 5", n)
 	}
 	l.saver.save()
 	if got, err := reread(t, l.saver.journal.path); err != nil || got[configMap("a")].Generation != 5 {

@@ -5,12 +5,14 @@ import (
 	"maps"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // ledger counts the generations of objects: 1 when an object is new, one more
-// whenever anything but its metadata changes. Only one goroutine counts; its saver
+// whenever anything but its metadata changes. It also remembers since when there is
+// an object, so that a new one does not go before one that serves. Only one goroutine counts; its saver
 // reads beside it.
 type ledger struct {
 	saver *saver // nil: memory only
@@ -24,6 +26,8 @@ type ledger struct {
 type record struct {
 	Generation int64  `json:"generation,omitzero"`
 	Spec       string `json:"spec,omitzero"` // hash of everything but the metadata
+	// Created is when the object was first in force, in Unix seconds; 0 is not known.
+	Created int64 `json:"created,omitzero"`
 }
 
 // openLedger continues the ledger in a state directory; an empty dir keeps it in
@@ -37,14 +41,19 @@ func openLedger(dir string, log *slog.Logger) *ledger {
 	return l
 }
 
-// count returns the generation of an object whose content is now in force.
-func (l *ledger) count(key store.Key, spec string) int64 {
+// count returns the record of an object whose content is now in force. Objects that
+// come with the first batch are as old as one another.
+func (l *ledger) count(key store.Key, spec string, now time.Time) record {
 	r, known := l.now[key]
-	if !known || r.Spec != spec {
-		r = record{r.Generation + 1, spec}
-		l.note(key, r)
+	if known && r.Spec == spec {
+		return r
 	}
-	return r.Generation
+	if !known && l.saver != nil {
+		r.Created = now.Unix()
+	}
+	r.Generation, r.Spec = r.Generation+1, spec
+	l.note(key, r)
+	return r
 }
 
 // forget drops a deleted object: if it comes back it is a new one.

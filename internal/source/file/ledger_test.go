@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -81,6 +82,48 @@ func TestRestartGivesIdenticalObjects(t *testing.T) {
 	}
 	if once := ReadOnce(o); len(once.Edits) != 3 || once.Edits[0].Value.(snapshot.Object).GetGeneration() != 4 {
 		t.Errorf("ReadOnce gives %v", once.Edits)
+	}
+}
+
+// TestObjectsHaveTheirAge: what comes with the first batch is of one age, what comes
+// later is younger, also after a restart; a timestamp of the document counts.
+func TestObjectsHaveTheirAge(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	now := time.Unix(1000, 0)
+	o := Options{Paths: []string{dir}, StateDir: state, Now: func() time.Time { return now }}
+	write(t, filepath.Join(dir, "b.yaml"), doc("b", "1")+doc("c", "1"))
+	s := New(o)
+	age := func(b snapshot.Batch, name string) int64 {
+		for _, e := range b.Edits {
+			if o, ok := e.Value.(snapshot.Object); ok && e.Key == configMap(name) {
+				return o.GetCreationTimestamp().Unix()
+			}
+		}
+		t.Fatalf("%s is not in %v", name, b.Edits)
+		return 0
+	}
+	look := func() snapshot.Batch {
+		s.scan(func(string) {}, now, false)
+		for path, d := range s.pending {
+			d.quiet = true
+			s.pending[path] = d
+		}
+		s.readDue(now)
+		return s.batch(now, false)
+	}
+	first := look()
+	now = time.Unix(2000, 0)
+	write(t, filepath.Join(dir, "a.yaml"), doc("a", "1")+strings.Replace(doc("d", "1"), "name: d", "name: d\n  creationTimestamp: '1970-01-01T00:00:07Z'", 1))
+	later := look()
+	got := []int64{age(first, "b"), age(first, "c"), age(later, "a"), age(later, "d")}
+	if want := []int64{1000, 1000, 2000, 7}; !slices.Equal(got, want) {
+		t.Errorf("created at %v, want %v", got, want)
+	}
+	s.index.ledger.saver.save()
+	now = time.Unix(3000, 0)
+	again := ReadOnce(o)
+	if got := []int64{age(again, "a"), age(again, "b")}; !slices.Equal(got, []int64{2000, 1000}) {
+		t.Errorf("after a restart %v, want 2000 and 1000", got)
 	}
 }
 
