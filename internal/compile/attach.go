@@ -22,14 +22,24 @@ var attachFeatures = featureNames{
 	features.SupportHTTPRouteParentRefPort,
 }
 
-// attachment is where a route attaches: one entry for each parentRef.
+// attachment is where a route attaches: one entry for each parentRef, then one for
+// each default Gateway.
 type attachment struct {
 	Parents []parent
+	// Defaulted tells that a default Gateway takes the route, whether or not it is named.
+	Defaulted bool
+	// Missing is why the route has no default Gateway though it asks for one.
+	Missing *problem
+	// Notes are default Gateways that add nothing to the parentRefs.
+	Notes []*problem
 }
 
-// parent is what became of one parentRef.
+// parent is what became of one parentRef, or of one default Gateway.
 type parent struct {
+	// Index into spec.parentRefs; of no meaning for a default Gateway.
 	Index int
+	// ByDefault tells that the route does not name the Gateway and asks for a default one.
+	ByDefault bool
 	// Managed tells that the parent is a Gateway of this controller, or a
 	// ListenerSet of one, which owes the route a status.
 	Managed bool
@@ -58,21 +68,22 @@ type guest struct {
 	Hostnames       []string
 	// Invalid is a host name that cannot be one: then the route attaches nowhere.
 	Invalid *problem
-	Parents []gateway_v1.ParentReference
+	Wants   gateway_v1.CommonRouteSpec
 }
 
-// attach decides for each parentRef of a route.
+// attach decides for each parent of a route.
 func (b *build) attach(c *derive.Ctx, g guest) attachment {
-	out := attachment{Parents: make([]parent, len(g.Parents))}
-	for i, ref := range g.Parents {
+	out := attachment{Parents: make([]parent, len(g.Wants.ParentRefs))}
+	for i, ref := range g.Wants.ParentRefs {
 		out.Parents[i] = b.attachTo(c, g, ref, parent{Index: i})
 	}
+	b.attachByDefault(c, g, &out)
 	b.isolate(c, &out)
 	return out
 }
 
 func (b *build) attachTo(c *derive.Ctx, g guest, ref gateway_v1.ParentReference, p parent) parent {
-	to, field := parentTarget(ref, g.Namespace), indexed("spec.parentRefs", p.Index)
+	to, field := parentTarget(ref, g.Namespace), p.field()
 	var all []derive.Item[section]
 	switch {
 	case to.is(gatewayGroup, kindGateway):
@@ -235,21 +246,21 @@ func wanted(ref gateway_v1.ParentReference) string {
 }
 
 func (b *build) attachHTTP(c *derive.Ctx, _ string, route *gateway_v1.HTTPRoute) (attachment, bool) {
-	g := guest{Kind: kindHTTPRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}
+	g := guest{Kind: kindHTTPRoute, Namespace: route.Namespace, Wants: route.Spec.CommonRouteSpec}
 	g.Hostnames, g.Invalid = hostnames(route.Spec.Hostnames)
 	return b.attach(c, g), true
 }
 
 func (b *build) attachTCP(c *derive.Ctx, _ string, route *gateway_v1.TCPRoute) (attachment, bool) {
-	return b.attach(c, guest{Kind: kindTCPRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}), true
+	return b.attach(c, guest{Kind: kindTCPRoute, Namespace: route.Namespace, Wants: route.Spec.CommonRouteSpec}), true
 }
 
 func (b *build) attachUDP(c *derive.Ctx, _ string, route *gateway_v1.UDPRoute) (attachment, bool) {
-	return b.attach(c, guest{Kind: kindUDPRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}), true
+	return b.attach(c, guest{Kind: kindUDPRoute, Namespace: route.Namespace, Wants: route.Spec.CommonRouteSpec}), true
 }
 
 func (b *build) attachTLS(c *derive.Ctx, _ string, route *gateway_v1.TLSRoute) (attachment, bool) {
-	g := guest{Kind: kindTLSRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}
+	g := guest{Kind: kindTLSRoute, Namespace: route.Namespace, Wants: route.Spec.CommonRouteSpec}
 	g.Hostnames, g.Invalid = hostnames(route.Spec.Hostnames)
 	return b.attach(c, g), true
 }

@@ -87,7 +87,7 @@ spec:
 	equal(t, reasons(f)[:5], []string{
 		"ok OtherController", "excluded ParentNotFound", "ok UnsupportedParent", "excluded ParentNotFound", "ok Attached",
 	})
-	if len(f.Status.Parents) != 1 || f.Status.Parents[0].Index != 4 {
+	if len(f.Status.Parents) != 1 || f.Status.Parents[0].Ref.Name != "edge" {
 		t.Errorf("status for %+v; only the fifth parent is ours", f.Status.Parents)
 	}
 	g := w.finding("Gateway", "shop/foreign")

@@ -22,6 +22,7 @@ type build struct {
 	wishes      derive.Collection[gateway]
 	managed     derive.Collection[bool]
 	sections    derive.Collection[section] // of Gateways, by "gateway|listener"
+	defaults    derive.Index[gateway]      // default Gateways, by scope
 	selectors   derive.Collection[string]
 	selected    derive.Collection[struct{}] // by "namespace|selector"
 	permissions derive.Index[string]
@@ -121,6 +122,7 @@ func (b *build) deriveGateways(g *derive.Graph) {
 	b.classOf = derive.Map(g, "class", b.in.classes, b.readClass)
 	b.wishes = derive.Map(g, "gateway", b.in.gateways, b.readGateway)
 	b.managed = derive.Map(g, "managed", b.wishes, func(_ *derive.Ctx, _ string, w gateway) (bool, bool) { return w.Managed, true })
+	b.defaults = derive.Group(g, "default gateways by scope", b.wishes, defaultScopes)
 	b.setWishes = derive.Map(g, "listener set", b.in.sets, readSet)
 
 	texts := derive.Group(g, "selectors by text", derive.Union(g, "any selector",

@@ -3,8 +3,6 @@ package compile
 import (
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
-
-	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
 type condition = meta_v1.Condition
@@ -52,14 +50,3 @@ const (
 	typeOverlapping      = string(gateway_v1.ListenerConditionOverlappingTLSConfig)
 	typePartiallyInvalid = string(gateway_v1.RouteConditionPartiallyInvalid)
 )
-
-// conditionProblem is the problem in the words that Gateway API has for conditions:
-// what is not served yet is an unsupported value to it.
-func conditionProblem(p *problem) *problem {
-	if p == nil || p.Reason.Name != verdict.NotYetSupported.Name {
-		return p
-	}
-	same := *p
-	same.Reason = verdict.UnsupportedValue
-	return &same
-}

@@ -22,16 +22,24 @@ func (v routeVerdict) parents(generation int64) []ParentStatus {
 	var out []ParentStatus
 	for _, p := range v.attachment.Parents {
 		if p.Managed {
-			out = append(out, ParentStatus{Index: p.Index, Conditions: v.conditions(p, generation)})
+			out = append(out, ParentStatus{Ref: v.ref(p), Conditions: v.conditions(p, generation)})
 		}
 	}
 	return out
 }
 
+// ref is a parent as the route refers to it; a default Gateway is named in full.
+func (v routeVerdict) ref(p parent) gateway_v1.ParentReference {
+	if p.ByDefault {
+		return defaultParent(p.Gateway)
+	}
+	return v.spec.ParentRefs[p.Index]
+}
+
 func (v routeVerdict) conditions(p parent, generation int64) []condition {
 	c := conditions{generation: generation}
 	why := first(p.Problem, v.invalid())
-	c.judge(typeAccepted, string(gateway_v1.RouteReasonAccepted), "the route is attached", conditionProblem(why))
+	c.judge(typeAccepted, string(gateway_v1.RouteReasonAccepted), "the route is attached", why)
 	c.judge(typeResolvedRefs, string(gateway_v1.RouteReasonResolvedRefs), "every reference is resolved", v.unresolved())
 	if dropped := v.dropped(); why == nil && dropped != "" {
 		c.yes(typePartiallyInvalid, string(gateway_v1.RouteReasonUnsupportedValue), dropped)
@@ -61,7 +69,7 @@ func (v routeVerdict) unresolved() *problem {
 	if len(all) == 0 {
 		return nil
 	}
-	why := *conditionProblem(all[0])
+	why := *all[0]
 	if why.Reason.Name == verdict.UnsupportedValue.Name {
 		why.Reason = verdict.UnsupportedProtocol
 	}

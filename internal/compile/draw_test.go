@@ -56,14 +56,14 @@ func pickObject(t *rapid.T, ns string, pairs map[string]string) string {
 	case "grpc":
 		return drawGRPCRoute(t, ns)
 	case "tcp":
-		return fmt.Sprintf("kind: TCPRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  parentRefs: [%s]\n  rules:\n  - backendRefs: [%s]\n",
-			pick(t, "name", "1", "2"), ns, drawAge(t), drawParents(t), drawBackends(t, false))
+		return fmt.Sprintf("kind: TCPRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  %s\n  rules:\n  - backendRefs: [%s]\n",
+			pick(t, "name", "1", "2"), ns, drawAge(t), drawWants(t), drawBackends(t, false))
 	case "tls":
-		return fmt.Sprintf("kind: TLSRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  parentRefs: [%s]\n  hostnames: [%q]\n  rules:\n  - backendRefs: [%s]\n",
-			pick(t, "name", "1", "2"), ns, drawAge(t), drawParents(t), pick(t, "host", drawnHosts[1:]...), drawBackends(t, false))
+		return fmt.Sprintf("kind: TLSRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  %s\n  hostnames: [%q]\n  rules:\n  - backendRefs: [%s]\n",
+			pick(t, "name", "1", "2"), ns, drawAge(t), drawWants(t), pick(t, "host", drawnHosts[1:]...), drawBackends(t, false))
 	case "udp":
-		return fmt.Sprintf("kind: UDPRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  parentRefs: [%s]\n  rules:\n  - backendRefs: [%s]\n",
-			pick(t, "name", "1", "2"), ns, drawAge(t), drawParents(t), drawBackends(t, false))
+		return fmt.Sprintf("kind: UDPRoute\nmetadata: {name: t%s, namespace: %s%s}\nspec:\n  %s\n  rules:\n  - backendRefs: [%s]\n",
+			pick(t, "name", "1", "2"), ns, drawAge(t), drawWants(t), drawBackends(t, false))
 	case "service":
 		return drawService(t, ns)
 	case "import":
@@ -123,6 +123,7 @@ kind: Gateway
 metadata: {name: g, namespace: a}
 spec:
   gatewayClassName: ours
+  defaultScope: All
   allowedListeners: {namespaces: {from: All}}
   listeners:
   - {name: l0, protocol: HTTP, port: 80, allowedRoutes: {namespaces: {from: All}}}
@@ -148,7 +149,7 @@ spec:
 kind: TCPRoute
 metadata: {name: t1, namespace: b}
 spec:
-  parentRefs: [{name: g, namespace: a}]
+  useDefaultGateways: All
   rules: [{backendRefs: [{name: s2, port: 80, namespace: a}]}]
 `, `
 kind: UDPRoute
@@ -193,6 +194,7 @@ func drawGateway(t *rapid.T, ns string) string {
 	b.WriteString(pick(t, "infrastructure", "", "", "  infrastructure: {parametersRef: {group: gatehouse.dev, kind: GatewayConfig, name: tuned}}\n"))
 	b.WriteString(pick(t, "allowed sets", "", "  allowedListeners: {namespaces: {from: All}}\n", "  allowedListeners: {namespaces: {from: All}}\n", "  allowedListeners: {namespaces: {from: Same}}\n",
 		"  allowedListeners: {namespaces: {from: None}}\n", "  allowedListeners: {namespaces: {from: Selector, selector: {matchLabels: {team: red}}}}\n", "  allowedListeners: {namespaces: {from: Selector}}\n"))
+	b.WriteString(pick(t, "default", "", "", "  defaultScope: All\n", "  defaultScope: None\n"))
 	b.WriteString("  listeners:\n")
 	for i := range rapid.IntRange(1, 4).Draw(t, "listeners") {
 		b.WriteString(drawListener(t, i))
@@ -244,17 +246,22 @@ func drawListener(t *rapid.T, i int) string {
 
 func drawParents(t *rapid.T) string {
 	var refs []string
-	for range rapid.IntRange(1, 2).Draw(t, "parents") {
+	for range rapid.IntRange(0, 2).Draw(t, "parents") {
 		refs = append(refs, "{"+pick(t, "parent", "name: g", "name: g", "kind: ListenerSet, name: m1", "kind: ListenerSet, name: m2")+pick(t, "parent namespace", "", "", ", namespace: a", ", namespace: b")+
 			pick(t, "section", "", "", "", ", sectionName: l0", ", sectionName: l1", ", port: 80", ", port: 443")+"}")
 	}
 	return strings.Join(refs, ", ")
 }
 
+// drawWants are the parentRefs of a route, and whether it asks for default Gateways.
+func drawWants(t *rapid.T) string {
+	return pick(t, "defaults", "", "", "useDefaultGateways: All\n  ", "useDefaultGateways: None\n  ") + "parentRefs: [" + drawParents(t) + "]"
+}
+
 func drawHTTPRoute(t *rapid.T, ns string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kind: HTTPRoute\nmetadata: {name: r%s, namespace: %s%s}\nspec:\n  parentRefs: [%s]\n",
-		pick(t, "name", "1", "2", "3"), ns, drawAge(t), drawParents(t))
+	fmt.Fprintf(&b, "kind: HTTPRoute\nmetadata: {name: r%s, namespace: %s%s}\nspec:\n  %s\n",
+		pick(t, "name", "1", "2", "3"), ns, drawAge(t), drawWants(t))
 	var hosts []string
 	for range rapid.IntRange(0, 2).Draw(t, "hosts") {
 		hosts = append(hosts, fmt.Sprintf("%q", pick(t, "hostname", drawnHosts[1:]...)))

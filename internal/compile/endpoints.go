@@ -131,7 +131,7 @@ func (b *build) sliceFinding(c *derive.Ctx, key string, slice *discovery_v1.Endp
 	case len(owners) == 0:
 		return exclude(self, problemf(verdict.NotReferenced, "metadata.labels", "no label %s names its Service, and no label %s its ServiceImport", discovery_v1.LabelServiceName, mcs_v1alpha1.LabelServiceName)), true
 	case slice.AddressType == discovery_v1.AddressTypeFQDN:
-		return exclude(self, problemf(verdict.NotYetSupported, "addressType", "FQDN: use an XBackend with externalHostname")), true
+		return exclude(self, problemf(verdict.UnsupportedAddress, "addressType", "FQDN: endpoints of Services are addresses; use an XBackend with externalHostname, whose name is resolved")), true
 	case derive.Exists(c, b.sourcesBySlice, key):
 		return serve(self, ok(verdict.Referenced, "endpoints of it take requests")), true
 	case !slices.ContainsFunc(owners, func(owner store.Key) bool { return b.ownerServes(c, owner) }):

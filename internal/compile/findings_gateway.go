@@ -37,6 +37,9 @@ func (s served) verdict(self store.Key, own part, byDefault netip.Addr) Finding 
 	if s.Unpresented != nil {
 		steps = append(steps, s.Unpresented.step(verdict.Warning))
 	}
+	if s.DefaultScope != "" {
+		steps = append(steps, ok(verdict.Compiled, "default Gateway of scope "+s.DefaultScope+": routes that ask for one attach without naming it, as far as its listeners let them"))
+	}
 	of, expires := own.steps(byDefault)
 	steps = append(steps, of...)
 	if n := s.attachedSets(); n > 0 {
@@ -80,6 +83,9 @@ func (s served) conditions(own part) []condition {
 		own.missed(&c)
 	}
 	s.unassigned(&c)
+	if s.DefaultScope != "" {
+		c.yes(typeDefaultGateway, typeDefaultGateway, "routes that ask for a default Gateway of scope "+s.DefaultScope+" attach without naming it")
+	}
 	if s.gateway.ClientCertificate != nil {
 		c.judge(typeResolvedRefs, string(gateway_v1.GatewayReasonResolvedRefs), "every reference is resolved", s.Unpresented)
 	}

@@ -167,7 +167,7 @@ func (p part) listenerConditions(i int, generation int64) []condition {
 	l, o := p.Listeners[i], p.Outcomes[i]
 	c := conditions{generation: generation}
 	refused := first(l.Refused, l.Closed, o.Lost)
-	c.judge(typeAccepted, string(gateway_v1.ListenerReasonAccepted), "the listener is valid", conditionProblem(refused))
+	c.judge(typeAccepted, string(gateway_v1.ListenerReasonAccepted), "the listener is valid", refused)
 	if l.Conflict {
 		c.yes(typeConflicted, l.Refused.Reason.Name, l.Refused.Message)
 	} else {

@@ -45,7 +45,7 @@ func notServed(kind string) *problem {
 	case "XMesh":
 		return problemf(verdict.OutOfScope, "", "Gatehouse is no service mesh")
 	default:
-		return problemf(verdict.NotYetSupported, "", "no %s is served yet", kind)
+		return problemf(verdict.OutOfScope, "", "Gatehouse serves no %s", kind)
 	}
 }
 

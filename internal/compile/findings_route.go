@@ -86,10 +86,13 @@ func (v routeVerdict) finding(self store.Key) Finding {
 	for _, p := range v.attachment.Parents {
 		steps = append(steps, v.parentSteps(p)...)
 	}
-	if scope := v.spec.UseDefaultGateways; scope != "" && scope != gateway_v1.GatewayDefaultScopeNone {
-		steps = append(steps, problemf(verdict.NotYetSupported, "spec.useDefaultGateways", "%q: routes attach by parentRefs only", scope).step(verdict.WasExcluded))
+	for _, note := range v.attachment.Notes {
+		steps = append(steps, note.step(verdict.Warning))
 	}
-	if len(v.attachment.Parents) == 0 {
+	switch {
+	case v.attachment.Missing != nil:
+		steps = append(steps, v.attachment.Missing.step(verdict.WasExcluded))
+	case len(v.attachment.Parents) == 0:
 		steps = append(steps, problemf(verdict.ParentNotFound, "spec.parentRefs", "no parentRefs: the route attaches to no Gateway").step(verdict.WasExcluded))
 	}
 	failed := v.refused()
@@ -122,7 +125,7 @@ func (v routeVerdict) refused() bool {
 
 func (v routeVerdict) parentSteps(p parent) []verdict.Step {
 	if p.Problem != nil {
-		return []verdict.Step{p.Problem.step(refusal(p.Problem))}
+		return []verdict.Step{p.Problem.step(v.refusal(p))}
 	}
 	var steps []verdict.Step
 	for _, j := range p.Joints {
@@ -130,33 +133,41 @@ func (v routeVerdict) parentSteps(p parent) []verdict.Step {
 			continue
 		}
 		if !v.attached(j) {
-			steps = append(steps, problemf(verdict.ParentNotServing, indexed("spec.parentRefs", p.Index), "%s does not serve", j.title()).
+			steps = append(steps, problemf(verdict.ParentNotServing, p.field(), "%s does not serve", j.title()).
 				about(parentKey(p)).step(verdict.WasExcluded))
 			continue
 		}
-		steps = append(steps, ok(verdict.Attached, j.words(), parentKey(p)))
+		steps = append(steps, ok(verdict.Attached, p.words(j), parentKey(p)))
 		if v.shut != nil && v.shut(j) {
-			steps = append(steps, problemf(verdict.ParentNotServing, indexed("spec.parentRefs", p.Index), "%s has a filter that cannot be applied, so that its requests answer 500: see its conditions", j.title()).
+			steps = append(steps, problemf(verdict.ParentNotServing, p.field(), "%s has a filter that cannot be applied, so that its requests answer 500: see its conditions", j.title()).
 				about(parentKey(p)).step(verdict.WasExcluded))
 		}
 	}
 	return append(steps, warnings(p.Notes)...)
 }
 
-// refusal is what becomes of a route for this reason alone.
-func refusal(why *problem) verdict.Outcome {
-	if why.Reason.Class == verdict.FailureClass {
+// refusal is what becomes of a route for the problem of a parent alone. Which of the
+// routes that ask for it a default Gateway takes is its own affair, once another takes it.
+func (v routeVerdict) refusal(p parent) verdict.Outcome {
+	switch {
+	case p.Problem.Reason.Class == verdict.FailureClass:
 		return verdict.WasRejected
+	case p.ByDefault && v.serves && v.attachment.Defaulted:
+		return verdict.OK
+	default:
+		return verdict.WasExcluded
 	}
-	return verdict.WasExcluded
 }
 
 // empty tells that other listeners have every domain that the route has here.
 func (j joint) empty() bool { return j.named() && len(j.Meetings) == 0 }
 
 // words say where a route attaches.
-func (j joint) words() string {
+func (p parent) words(j joint) string {
 	at := fmt.Sprintf("gateway %s listener %s", j.Gateway, j.Name)
+	if p.ByDefault {
+		at = "default " + at
+	}
 	if j.Set != "" {
 		at = fmt.Sprintf("gateway %s ListenerSet %s listener %s", j.Gateway, j.Set, j.Name)
 	}

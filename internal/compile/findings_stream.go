@@ -30,7 +30,8 @@ func (b *build) streamFinding(c *derive.Ctx, ident string, spec gateway_v1.Commo
 	a, _ := derive.Get(c, b.streamAttachments, ident)
 	r, _ := derive.Get(c, b.streamRules, ident)
 	r = r.at(onlyThrough(a))
-	v := routeVerdict{attachment: attachment{Parents: slices.Clone(a.Parents)}, rules: []rule{r.rule}, accepted: true, spec: spec}
+	v := routeVerdict{attachment: a, rules: []rule{r.rule}, accepted: true, spec: spec}
+	v.attachment.Parents = slices.Clone(a.Parents)
 	serving := map[string]bool{}
 	for i := range v.attachment.Parents {
 		b.winOrLose(c, ident, &v.attachment.Parents[i], serving)
@@ -74,7 +75,7 @@ func (b *build) winOrLose(c *derive.Ctx, ident string, p *parent, serving map[st
 			at := streamPlace{Gateway: j.Gateway, Section: j.key(), Meeting: m}
 			s, _ := derive.Get(c, b.streams, at.key())
 			if s.Route != ident {
-				p.Notes = append(p.Notes, problemf(verdict.Conflicted, indexed("spec.parentRefs", p.Index),
+				p.Notes = append(p.Notes, problemf(verdict.Conflicted, p.field(),
 					"%s serves %s, which goes before it by host name, age or name", at.where(j.section), s.Route).about(routeRef(s.Route)))
 				continue
 			}

@@ -48,6 +48,8 @@ type gateway struct {
 	// Frontend is how certificates of clients are verified; nil is not at all.
 	Frontend *gateway_v1.FrontendTLSConfig
 	Warnings []*problem
+	// DefaultScope is the scope that it is a default Gateway of; empty for none.
+	DefaultScope string
 	// ClientCertificate is what the Gateway shows to backends; nil is none.
 	ClientCertificate *certificateRef
 }
@@ -87,6 +89,7 @@ func (b *build) readGateway(c *derive.Ctx, key string, object *gateway_v1.Gatewa
 	if object.Spec.TLS != nil {
 		g.Frontend = object.Spec.TLS.Frontend
 	}
+	g.DefaultScope = scopeOf(object.Spec.DefaultScope)
 	g.ClientCertificate = backendCertificate(object)
 	g.Warnings = append(g.Warnings, unserved(object.Spec)...)
 	g.allow(object.Spec.AllowedListeners)
@@ -111,15 +114,12 @@ func (b *build) settings(c *derive.Ctx, g *gateway, class class, object *gateway
 	g.Settings = settle(class.Settings, own)
 }
 
-// unserved are the fields of a Gateway that have no effect yet. Those that must
+// unserved are the fields of a Gateway that have no effect. Those that must
 // not be skipped are the listeners' problem instead.
 func unserved(spec gateway_v1.GatewaySpec) []*problem {
 	var out []*problem
 	if infra := spec.Infrastructure; infra != nil && len(infra.Labels)+len(infra.Annotations) > 0 {
 		out = append(out, problemf(verdict.NoEffect, "spec.infrastructure", "a proxy here is a process, and nothing is created for it that could carry labels and annotations"))
-	}
-	if scope := spec.DefaultScope; scope != "" && scope != gateway_v1.GatewayDefaultScopeNone {
-		out = append(out, problemf(verdict.NotYetSupported, "spec.defaultScope", "%q: routes attach by parentRefs only", scope))
 	}
 	return out
 }

@@ -134,7 +134,7 @@ func grpcBackends(refs []gateway_v1.GRPCBackendRef) []weighted {
 }
 
 func (b *build) attachGRPC(c *derive.Ctx, _ string, route *gateway_v1.GRPCRoute) (attachment, bool) {
-	g := guest{Kind: kindGRPCRoute, Namespace: route.Namespace, Parents: route.Spec.ParentRefs}
+	g := guest{Kind: kindGRPCRoute, Namespace: route.Namespace, Wants: route.Spec.CommonRouteSpec}
 	g.Hostnames, g.Invalid = hostnames(route.Spec.Hostnames)
 	return b.attach(c, g), true
 }

@@ -150,7 +150,7 @@ func readListeners(of section, specs []gateway_v1.Listener) []listener {
 		}
 		l.filter(spec.Filters)
 		if spec.TLS != nil && len(spec.TLS.Options) > 0 {
-			l.Warnings = append(l.Warnings, problemf(verdict.NotYetSupported, l.Field+".tls.options", "no option is known here; they have no effect"))
+			l.Warnings = append(l.Warnings, problemf(verdict.NoEffect, l.Field+".tls.options", "options belong to other implementations; Gatehouse defines none"))
 		}
 		out[i] = l
 	}

@@ -26,7 +26,8 @@ func TestRequestsAreAnsweredAsSpecified(t *testing.T) {
 		w := newWorld(t, Options{})
 		w.apply(classYAML, guardYAML)
 		all := drawHTTPListeners(rt)
-		w.apply(shareOut(rt, all)...)
+		shared := shareOut(rt, all)
+		w.apply(shared.documents...)
 		var routes []*gateway_v1.HTTPRoute
 		for i := range rapid.IntRange(1, 4).Draw(rt, "routes") {
 			edits := decode(t, drawRedirects(rt, i))
@@ -36,7 +37,7 @@ func TestRequestsAreAnsweredAsSpecified(t *testing.T) {
 		listeners := decode(t, gatewayYAML(all...))[0].Value.(*gateway_v1.Gateway).Spec.Listeners
 		for range 20 {
 			r := drawRequest(rt)
-			want, got := passing(listeners, r, specified(listeners, routes, r)), w.answers("shop/edge/80", r)
+			want, got := passing(listeners, r, shared.specified(listeners, routes, r)), w.answers("shop/edge/80", r)
 			if want != got {
 				rt.Fatalf("%+v is answered by %q, and should be by %q\n%s", r, got, want, strings.Join(w.dumpModel(w.state), "\n"))
 			}
@@ -44,15 +45,40 @@ func TestRequestsAreAnsweredAsSpecified(t *testing.T) {
 	})
 }
 
-// shareOut gives some of the listeners to a Gateway and the others to a ListenerSet:
-// requests are answered as if the Gateway had them all.
-func shareOut(t *rapid.T, all []string) []string {
-	own := rapid.IntRange(1, len(all)).Draw(t, "own listeners")
-	out := []string{openYAML(all[:own]...)}
-	if own < len(all) {
-		out = append(out, setYAML("shop", "more", january, all[own:]...))
+// shares are the listeners of a Gateway and a ListenerSet: requests are answered as if
+// the Gateway had them all, but for routes that attach to it by default.
+type shares struct {
+	documents []string
+	own       int // how many the Gateway has itself
+	byDefault bool
+}
+
+func shareOut(t *rapid.T, all []string) shares {
+	out := shares{own: rapid.IntRange(1, len(all)).Draw(t, "own listeners"), byDefault: rapid.Bool().Draw(t, "default Gateway")}
+	gateway := openYAML(all[:out.own]...)
+	if out.byDefault {
+		gateway = strings.Replace(gateway, "\n  listeners:", "\n  defaultScope: All\n  listeners:", 1)
+	}
+	out.documents = []string{gateway}
+	if out.own < len(all) {
+		out.documents = append(out.documents, setYAML("shop", "more", january, all[out.own:]...))
 	}
 	return out
+}
+
+// reached tells whether a route attaches to a listener: by the parentRef that names the
+// object which has it, or by default to a Gateway that no parentRef names.
+func (s shares) reached(route *gateway_v1.HTTPRoute, index int, name gateway_v1.SectionName) bool {
+	kind := gateway_v1.Kind(kindListenerSet)
+	if index < s.own {
+		kind = kindGateway
+	}
+	for _, ref := range route.Spec.ParentRefs {
+		if orElse(ref.Kind, kindGateway) == kind {
+			return orElse(ref.SectionName, name) == name
+		}
+	}
+	return index < s.own && s.byDefault && route.Spec.UseDefaultGateways == gateway_v1.GatewayDefaultScopeAll
 }
 
 func drawHTTPListeners(t *rapid.T) []string {
@@ -112,7 +138,10 @@ func belongs(listeners []gateway_v1.Listener, host string) int {
 // drawRedirects is a route whose every rule redirects to a host of its own.
 func drawRedirects(t *rapid.T, i int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kind: HTTPRoute\nmetadata: {name: r%[1]d, namespace: %[2]s%[3]s}\nspec:\n  parentRefs: [{name: edge, namespace: shop%[4]s}, {kind: ListenerSet, name: more, namespace: shop%[4]s}]\n", i, pick(t, "namespace", drawnNamespaces...), drawAge(t), pick(t, "section", "", "", ", sectionName: l0", ", sectionName: l1"))
+	section := pick(t, "section", "", "", ", sectionName: l0", ", sectionName: l1")
+	gateway := "{name: edge, namespace: shop" + section + "}, "
+	fmt.Fprintf(&b, "kind: HTTPRoute\nmetadata: {name: r%[1]d, namespace: %[2]s%[3]s}\nspec:\n%[5]s  parentRefs: [%[6]s{kind: ListenerSet, name: more, namespace: shop%[4]s}]\n", i, pick(t, "namespace", drawnNamespaces...), drawAge(t), section,
+		pick(t, "defaults", "", "  useDefaultGateways: All\n", "  useDefaultGateways: None\n"), pick(t, "named", gateway, gateway, ""))
 	var hosts []string
 	for range rapid.IntRange(0, 2).Draw(t, "hosts") {
 		hosts = append(hosts, fmt.Sprintf("%q", pick(t, "hostname", drawnHosts[1:]...)))
@@ -207,7 +236,7 @@ type claimant struct {
 // specified is the answer by the text of the specification: the listener with the
 // most specific host name, the most specific host name that a route has there, and
 // then the rules of precedence in order.
-func specified(listeners []gateway_v1.Listener, routes []*gateway_v1.HTTPRoute, r request) string {
+func (s shares) specified(listeners []gateway_v1.Listener, routes []*gateway_v1.HTTPRoute, r request) string {
 	chosen := belongs(listeners, r.Host)
 	if chosen < 0 {
 		return "404"
@@ -215,8 +244,7 @@ func specified(listeners []gateway_v1.Listener, routes []*gateway_v1.HTTPRoute, 
 	listener := string(orElse(listeners[chosen].Hostname, ""))
 	var all []claimant
 	for _, route := range routes {
-		section := orElse(route.Spec.ParentRefs[0].SectionName, "")
-		if section != "" && section != listeners[chosen].Name {
+		if !s.reached(route, chosen, listeners[chosen].Name) {
 			continue
 		}
 		all = append(all, claimants(listener, route, r)...)

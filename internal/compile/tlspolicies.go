@@ -32,7 +32,7 @@ type tlsPolicy struct {
 func (b *build) readPolicy(c *derive.Ctx, _ string, policy *gateway_v1.BackendTLSPolicy) (tlsPolicy, bool) {
 	out := tlsPolicy{Created: policy.CreationTimestamp.Unix(), trust: b.readTrust(c, "spec.validation", policy.Namespace, policy.Spec.Validation)}
 	if len(policy.Spec.Options) > 0 {
-		out.Warnings = append(out.Warnings, problemf(verdict.NotYetSupported, "spec.options", "no option is known here; they have no effect"))
+		out.Warnings = append(out.Warnings, problemf(verdict.NoEffect, "spec.options", "options belong to other implementations; Gatehouse defines none"))
 	}
 	return out, true
 }

@@ -18,7 +18,7 @@ func (r *Reporter) object(at *published, key store.Key) (json.RawMessage, bool) 
 		return nil, false
 	}
 	complete, _ := r.status(at, key)
-	complete = r.transitions.Stamp(key, complete, status.ParentNames(value), r.now())
+	complete = r.transitions.Stamp(key, complete, r.now())
 	encoded, err := json.Marshal(status.Object(value, complete, r.board.factsOf(model.GatewayID(key.Name)), r.controller))
 	return encoded, err == nil
 }
@@ -26,12 +26,11 @@ func (r *Reporter) object(at *published, key store.Key) (json.RawMessage, bool) 
 // stamp notes now which conditions of an object have changed, so that their times
 // do not depend on when someone asks.
 func (r *Reporter) stamp(at *published, key store.Key) {
-	value, ok := at.observed.Get(key)
-	if !ok {
+	if _, observed := at.observed.Get(key); !observed {
 		return
 	}
 	if complete, ok := r.status(at, key); ok {
-		r.transitions.Stamp(key, complete, status.ParentNames(value), r.now())
+		r.transitions.Stamp(key, complete, r.now())
 	}
 }
 

@@ -19,8 +19,8 @@ var (
 	}
 	UnsupportedAddress = Reason{
 		Name: "UnsupportedAddress", Class: OutcomeClass,
-		Meaning: "spec.addresses asks for an address of a type that cannot be bound.",
-		Remedy:  "Use addresses of type IPAddress.",
+		Meaning: "spec.addresses of a Gateway asks for an address of a type that cannot be bound, or an EndpointSlice has host names.",
+		Remedy:  "Use IP addresses.",
 	}
 	PortUnavailable = Reason{
 		Name: "PortUnavailable", Class: OutcomeClass,

@@ -19,14 +19,9 @@ var (
 		Meaning: "No endpoint of the slice is ready for a port that is used, or each is listed elsewhere too; or no Service selects by the labels of an XBackend.",
 		Remedy:  "Check the port names and selector of the Service, and the endpoints' conditions.",
 	}
-	NotYetSupported = Reason{
-		Name: "NotYetSupported", Class: OutcomeClass,
-		Meaning: "Gatehouse does not serve this kind or field yet. What must not be skipped answers 500 instead.",
-		Remedy:  "Leave it out.",
-	}
 	NoEffect = Reason{
 		Name: "NoEffect", Class: OutcomeClass,
-		Meaning: "A field asks for something that proxies do not have. The rest of the object serves.",
+		Meaning: "A field asks for something that proxies do not have, or that another field decides. The rest of the object serves.",
 		Remedy:  "Do as the message says, or leave the field out.",
 	}
 	TargetNotFound = Reason{
@@ -48,5 +43,5 @@ var (
 
 // objectReasons are those of this file.
 var objectReasons = []Reason{
-	Referenced, NotReferenced, Redundant, NoReadyEndpoints, NotYetSupported, NoEffect, TargetNotFound, OutOfScope, FeatureDisabled,
+	Referenced, NotReferenced, Redundant, NoReadyEndpoints, NoEffect, TargetNotFound, OutOfScope, FeatureDisabled,
 }

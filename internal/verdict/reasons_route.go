@@ -7,8 +7,8 @@ var (
 	}
 	ParentNotFound = Reason{
 		Name: "ParentNotFound", Class: OutcomeClass,
-		Meaning: "The Gateway or ListenerSet that a parentRef names does not exist; no status can be written for it.",
-		Remedy:  "Create it, or correct the parentRef's name and namespace.",
+		Meaning: "The Gateway or ListenerSet that a parentRef names does not exist, or no Gateway is a default one; no status can be written for it.",
+		Remedy:  "Create it, or correct the parentRef's name and namespace; or set spec.defaultScope of a Gateway.",
 	}
 	UnsupportedParent = Reason{
 		Name: "UnsupportedParent", Class: OutcomeClass,

@@ -1,6 +1,9 @@
 package verdict
 
-import meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
+)
 
 // Status is what an object's status says, in the shape common to all kinds;
 // publish/status turns it into each kind's own.
@@ -17,7 +20,8 @@ type Status struct {
 	Sets []string `json:",omitzero"`
 	// SetResources are the model listener keys by which they serve, sorted.
 	SetResources []string `json:",omitzero"`
-	// Parents of a route, in the order of its spec; only those of this controller.
+	// Parents of a route, in the order of its spec, then default Gateways in order
+	// of name; only those of this controller.
 	Parents []ParentStatus
 	// Ancestors of a policy, in order of name.
 	Ancestors []AncestorStatus
@@ -43,7 +47,7 @@ type AncestorStatus struct {
 
 // ParentStatus is the status of a route at one parent.
 type ParentStatus struct {
-	// Index into spec.parentRefs.
-	Index      int
+	// Ref is the parentRef as the spec has it, or the default Gateway in full.
+	Ref        gateway_v1.ParentReference
 	Conditions []meta_v1.Condition
 }

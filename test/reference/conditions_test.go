@@ -72,6 +72,11 @@ var conditions = []condition{
 		[]string{string(gateway_v1.GatewayReasonAddressesNotAssigned), string(gateway_v1.GatewayReasonAddressesPartiallyAssigned)},
 	},
 	{
+		gatewaySubject, "DefaultGateway", "Routes that ask for a default Gateway of its scope attach without naming it.",
+		[]string{"DefaultGateway"},
+		nil,
+	},
+	{
 		gatewaySubject, string(gateway_v1.GatewayConditionResolvedRefs), "The certificate that the Gateway shows to backends can be used.",
 		[]string{string(gateway_v1.GatewayReasonResolvedRefs)},
 		names(verdict.InvalidClientCertificateRef, verdict.RefNotPermitted),

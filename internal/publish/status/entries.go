@@ -10,9 +10,9 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
-// How many entries the status of a policy, and that of an XBackend, can have. That of
-// a route has room for each of its parentRefs.
+// How many entries the status of a route, of a policy, and of an XBackend can have.
 const (
+	maxParents          = 32
 	maxAncestors        = 16
 	maxBackendAncestors = 32
 )
@@ -24,14 +24,12 @@ func mergeEntries[E any](have []E, ours func(E) bool, entries []E, most int) []E
 	return append(out, entries[:min(len(entries), max(0, most-len(out)))]...)
 }
 
-func mergeParents(have []gateway_v1.RouteParentStatus, refs []gateway_v1.ParentReference, s verdict.Status, controller gateway_v1.GatewayController) []gateway_v1.RouteParentStatus {
+func mergeParents(have []gateway_v1.RouteParentStatus, s verdict.Status, controller gateway_v1.GatewayController) []gateway_v1.RouteParentStatus {
 	var own []gateway_v1.RouteParentStatus
 	for _, p := range s.Parents {
-		if p.Index < len(refs) {
-			own = append(own, gateway_v1.RouteParentStatus{ParentRef: refs[p.Index], ControllerName: controller, Conditions: p.Conditions})
-		}
+		own = append(own, gateway_v1.RouteParentStatus{ParentRef: p.Ref, ControllerName: controller, Conditions: p.Conditions})
 	}
-	return mergeEntries(have, func(p gateway_v1.RouteParentStatus) bool { return p.ControllerName == controller }, own, len(have)+len(own))
+	return mergeEntries(have, func(p gateway_v1.RouteParentStatus) bool { return p.ControllerName == controller }, own, maxParents)
 }
 
 func mergeAncestors(have []gateway_v1.PolicyAncestorStatus, s verdict.Status, controller gateway_v1.GatewayController) []gateway_v1.PolicyAncestorStatus {

@@ -2,7 +2,6 @@ package status
 
 import (
 	"encoding/base64"
-	"encoding/json"
 
 	core_v1 "k8s.io/api/core/v1"
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -36,8 +35,8 @@ func Object(object any, s verdict.Status, f Facts, controller gateway_v1.Gateway
 	case *core_v1.Secret:
 		return redacted(o)
 	}
-	if out, refs, parents := routeOf(object); parents != nil {
-		*parents = mergeParents(*parents, refs, s, controller)
+	if out, parents := routeOf(object); parents != nil {
+		*parents = mergeParents(*parents, s, controller)
 		return out
 	}
 	if out, ancestors := policyOf(object); ancestors != nil {
@@ -47,27 +46,27 @@ func Object(object any, s verdict.Status, f Facts, controller gateway_v1.Gateway
 	return object
 }
 
-// routeOf returns a copy of a route, what it attaches to, and where its parents'
-// status is; nil for what is no route.
-func routeOf(object any) (route any, refs []gateway_v1.ParentReference, parents *[]gateway_v1.RouteParentStatus) {
+// routeOf returns a copy of a route, and where its parents' status is; nil for what
+// is no route.
+func routeOf(object any) (route any, parents *[]gateway_v1.RouteParentStatus) {
 	switch o := object.(type) {
 	case *gateway_v1.HTTPRoute:
 		out := o.DeepCopy()
-		return out, out.Spec.ParentRefs, &out.Status.Parents
+		return out, &out.Status.Parents
 	case *gateway_v1.GRPCRoute:
 		out := o.DeepCopy()
-		return out, out.Spec.ParentRefs, &out.Status.Parents
+		return out, &out.Status.Parents
 	case *gateway_v1.TCPRoute:
 		out := o.DeepCopy()
-		return out, out.Spec.ParentRefs, &out.Status.Parents
+		return out, &out.Status.Parents
 	case *gateway_v1.TLSRoute:
 		out := o.DeepCopy()
-		return out, out.Spec.ParentRefs, &out.Status.Parents
+		return out, &out.Status.Parents
 	case *gateway_v1.UDPRoute:
 		out := o.DeepCopy()
-		return out, out.Spec.ParentRefs, &out.Status.Parents
+		return out, &out.Status.Parents
 	}
-	return nil, nil, nil
+	return nil, nil
 }
 
 // policyOf returns a copy of a policy, and where its ancestors' status is; nil for
@@ -85,18 +84,6 @@ func policyOf(object any) (policy any, ancestors *[]gateway_v1.PolicyAncestorSta
 		return out, &out.Status.Ancestors
 	}
 	return nil, nil
-}
-
-// ParentNames tell the parentRefs of a route apart, whatever their order; nil for
-// what is no route.
-func ParentNames(object any) []string {
-	_, refs, _ := routeOf(object)
-	var out []string
-	for _, ref := range refs {
-		name, _ := json.Marshal(ref)
-		out = append(out, string(name))
-	}
-	return out
 }
 
 // redactedValue reads as "redacted" where the values of a Secret are read, in base64.

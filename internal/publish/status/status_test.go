@@ -85,8 +85,8 @@ func TestTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	memory := status.NewTransitions()
 	start := time.Unix(1000, 0)
 	at := func(value meta_v1.ConditionStatus, now time.Time) time.Time {
-		s := verdict.Status{Parents: []verdict.ParentStatus{{Index: 1, Conditions: []meta_v1.Condition{condition("Accepted", value)}}}}
-		return memory.Stamp(ref, s, []string{"other", "edge"}, now).Parents[0].Conditions[0].LastTransitionTime.Time
+		s := verdict.Status{Parents: []verdict.ParentStatus{{Ref: parentNamed("edge"), Conditions: []meta_v1.Condition{condition("Accepted", value)}}}}
+		return memory.Stamp(ref, s, now).Parents[0].Conditions[0].LastTransitionTime.Time
 	}
 
 	first := at(meta_v1.ConditionTrue, start)
@@ -101,16 +101,13 @@ func TestTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 func TestTransitionTimeStaysWithTheParentThatMoves(t *testing.T) {
 	ref := verdict.Ref{Collection: "HTTPRoute", Name: "shop/a"}
 	memory := status.NewTransitions()
-	parents := func(values ...meta_v1.ConditionStatus) verdict.Status {
-		var s verdict.Status
-		for i, v := range values {
-			s.Parents = append(s.Parents, verdict.ParentStatus{Index: i, Conditions: []meta_v1.Condition{condition("Accepted", v)}})
-		}
-		return s
+	parent := func(name gateway_v1.ObjectName, value meta_v1.ConditionStatus) verdict.ParentStatus {
+		return verdict.ParentStatus{Ref: parentNamed(name), Conditions: []meta_v1.Condition{condition("Accepted", value)}}
 	}
-	first := memory.Stamp(ref, parents(meta_v1.ConditionTrue, meta_v1.ConditionFalse), []string{"a", "b"}, time.Unix(1000, 0))
+	a, b := parent("a", meta_v1.ConditionTrue), parent("b", meta_v1.ConditionFalse)
+	first := memory.Stamp(ref, verdict.Status{Parents: []verdict.ParentStatus{a, b}}, time.Unix(1000, 0))
 
-	swapped := memory.Stamp(ref, parents(meta_v1.ConditionFalse, meta_v1.ConditionTrue), []string{"b", "a"}, time.Unix(2000, 0))
+	swapped := memory.Stamp(ref, verdict.Status{Parents: []verdict.ParentStatus{b, a}}, time.Unix(2000, 0))
 
 	if got, want := swapped.Parents[1].Conditions[0].LastTransitionTime, first.Parents[0].Conditions[0].LastTransitionTime; !got.Equal(&want) {
 		t.Errorf("time of parent a = %v, want %v as before", got, want)
@@ -121,10 +118,9 @@ func TestForeignParentsStay(t *testing.T) {
 	foreign := gateway_v1.RouteParentStatus{ControllerName: "example.com/other", ParentRef: gateway_v1.ParentReference{Name: "theirs"}}
 	stale := gateway_v1.RouteParentStatus{ControllerName: "gatehouse.dev/gateway-controller", ParentRef: gateway_v1.ParentReference{Name: "gone"}}
 	route := &gateway_v1.HTTPRoute{}
-	route.Spec.ParentRefs = []gateway_v1.ParentReference{{Name: "theirs"}, {Name: "ours"}}
 	route.Status.Parents = []gateway_v1.RouteParentStatus{foreign, stale}
 
-	got := status.Object(route, verdict.Status{Parents: []verdict.ParentStatus{{Index: 1}}}, status.Facts{}, "gatehouse.dev/gateway-controller")
+	got := status.Object(route, verdict.Status{Parents: []verdict.ParentStatus{{Ref: parentNamed("ours")}}}, status.Facts{}, "gatehouse.dev/gateway-controller")
 
 	var parents []string
 	for _, p := range got.(*gateway_v1.HTTPRoute).Status.Parents {
@@ -172,5 +168,21 @@ func TestRefusedRevisionIsNotAccepted(t *testing.T) {
 	have := slices.Concat(got.Parents[0].Conditions, got.Parents[1].Conditions)
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+}
+
+func parentNamed(name gateway_v1.ObjectName) gateway_v1.ParentReference {
+	return gateway_v1.ParentReference{Name: name}
+}
+
+func TestParentsAreAsManyAsAStatusHolds(t *testing.T) {
+	route := &gateway_v1.HTTPRoute{}
+	route.Status.Parents = []gateway_v1.RouteParentStatus{{ControllerName: "example.com/other", ParentRef: parentNamed("theirs")}}
+	s := verdict.Status{Parents: make([]verdict.ParentStatus, 40)}
+
+	got := status.Object(route, s, status.Facts{}, "gatehouse.dev/gateway-controller").(*gateway_v1.HTTPRoute).Status.Parents
+
+	if len(got) != 32 || got[0].ParentRef.Name != "theirs" {
+		t.Errorf("%d entries, the first of %s; want 32, the first of theirs", len(got), got[0].ParentRef.Name)
 	}
 }

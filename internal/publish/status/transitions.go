@@ -1,10 +1,12 @@
 package status
 
 import (
+	"encoding/json"
 	"sync"
 	"time"
 
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
@@ -30,8 +32,8 @@ func NewTransitions() *Transitions {
 
 // Stamp returns s with lastTransitionTime set: now for a condition whose status
 // differs from the last time, the remembered time for the others. Parents are told
-// apart by the names given, in the order of the route's parentRefs.
-func (t *Transitions) Stamp(ref verdict.Ref, s verdict.Status, parents []string, now time.Time) verdict.Status {
+// apart by their references, whatever their order.
+func (t *Transitions) Stamp(ref verdict.Ref, s verdict.Status, now time.Time) verdict.Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.objects[ref]
@@ -51,7 +53,7 @@ func (t *Transitions) Stamp(ref verdict.Ref, s verdict.Status, parents []string,
 		}
 		return out
 	}
-	out := stampParts(s, parents, stamp)
+	out := stampParts(s, stamp)
 	t.objects[ref] = after
 	return out
 }
@@ -63,7 +65,7 @@ func (t *Transitions) Forget(ref verdict.Ref) {
 	delete(t.objects, ref)
 }
 
-func stampParts(s verdict.Status, parents []string, stamp func(string, []meta_v1.Condition) []meta_v1.Condition) verdict.Status {
+func stampParts(s verdict.Status, stamp func(string, []meta_v1.Condition) []meta_v1.Condition) verdict.Status {
 	out := s
 	out.Conditions = stamp("", s.Conditions)
 	out.Listeners = make([]verdict.ListenerStatus, len(s.Listeners))
@@ -78,8 +80,14 @@ func stampParts(s verdict.Status, parents []string, stamp func(string, []meta_v1
 	}
 	out.Parents = make([]verdict.ParentStatus, len(s.Parents))
 	for i, p := range s.Parents {
-		p.Conditions = stamp("parent "+parents[p.Index], p.Conditions)
+		p.Conditions = stamp("parent "+nameOf(p.Ref), p.Conditions)
 		out.Parents[i] = p
 	}
 	return out
+}
+
+// nameOf tells the parents of a route apart.
+func nameOf(ref gateway_v1.ParentReference) string {
+	name, _ := json.Marshal(ref)
+	return string(name)
 }
