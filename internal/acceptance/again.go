@@ -18,7 +18,7 @@ func (s *search) again() {
 			}
 			t := s.try([]group{g})
 			switch {
-			case t.ok():
+			case t.ok:
 				s.advance(t, []group{g})
 				moved = true
 			case !s.stopped():
@@ -98,7 +98,7 @@ func (s *search) joined(groups []group) (moved bool) {
 		if len(component) == 1 || len(component) == len(s.open) || s.stopped() {
 			continue // tried before
 		}
-		if t := s.try(component); t.ok() {
+		if t := s.try(component); t.ok {
 			s.advance(t, component)
 			moved = true
 		}
@@ -115,7 +115,7 @@ func (s *search) leaveOneOut(groups []group) bool {
 	for i := len(groups) - 1; i >= 0 && !s.stopped(); i-- {
 		rest := append(append([]group{}, groups[:i]...), groups[i+1:]...)
 		t := s.try(rest)
-		if !t.ok() {
+		if !t.ok {
 			continue
 		}
 		s.advance(t, rest)

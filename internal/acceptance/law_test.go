@@ -23,22 +23,17 @@ import (
 //	bad!       named        bad?      not named
 //	needs:X    without X    wants:X   without X
 //	pair       with another twin      with another
-type planted struct {
-	*product
-	// refusals counts what the validator was asked.
-	asked int
-}
+type planted struct{ *product }
 
 func newPlanted() *planted {
 	p := newProduct()
 	p.pairs = true
-	return &planted{product: p}
+	return &planted{p}
 }
 
 func (p *planted) rules() acceptance.Rules {
 	r := p.product.rules()
 	r.Validate = func(trial acceptance.Trial) acceptance.Answer {
-		p.asked++
 		var out acceptance.Answer
 		for _, fault := range p.unnamed(trial.State) {
 			out.Refusals = append(out.Refusals, acceptance.Refusal{Step: verdict.OutputInvalid.Step(verdict.Accept, verdict.WasRejected, fault)})

@@ -30,7 +30,7 @@ func (s *search) decide() {
 func (s *search) byProvenance(open []group) []group {
 	for {
 		t := s.try(open)
-		if t.ok() {
+		if t.ok {
 			s.advance(t, open)
 			return nil
 		}
@@ -71,10 +71,10 @@ func (s *search) bisect(groups []group) {
 // holds reports whether the base itself is valid.
 func (s *search) holds() bool {
 	t := s.try(nil)
-	if t.ok() {
+	if t.ok {
 		s.advance(t, nil)
 	}
-	return t.ok()
+	return t.ok
 }
 
 // forget starts from nothing: everything observed is to be decided about.
@@ -95,7 +95,7 @@ func (s *search) halve(groups []group, known bool) (good bool) {
 	if !known || len(groups) == 1 {
 		t := s.try(groups)
 		switch {
-		case t.ok():
+		case t.ok:
 			s.advance(t, groups)
 			return true
 		case s.stopped():

@@ -97,10 +97,8 @@ func (r Rejection) unmoved(observed store.View) bool {
 type attempt struct {
 	derive.Result
 	refusals []Refusal
-	valid    bool
+	ok       bool // nothing refused it
 }
-
-func (t attempt) ok() bool { return t.valid }
 
 // try evaluates the base with the observed revisions of groups.
 func (s *search) try(groups []group) attempt {
@@ -112,7 +110,7 @@ func (s *search) try(groups []group) attempt {
 		answer := s.Validate(Trial{Base: s.base, State: result.State, Delta: result.Delta})
 		t.refusals, s.unavailable = answer.Refusals, answer.Unavailable
 	}
-	t.valid = len(t.refusals) == 0 && !s.stopped()
+	t.ok = len(t.refusals) == 0 && !s.stopped()
 	return t
 }
 

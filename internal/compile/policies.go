@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // These functions are for policies of every kind.
@@ -22,6 +23,24 @@ func eldest(names []string, created func(name string) int64) string {
 	return slices.MinFunc(names, func(x, y string) int {
 		return cmp.Or(cmp.Compare(created(x), created(y)), strings.Compare(x, y))
 	})
+}
+
+// losses are the targets for which another policy of the kind counts. A target is
+// "Kind namespace/name", and "|" with what comes after it is a part of the object.
+func losses(self store.Key, targets []string, winner func(target string) string) []*problem {
+	var lost []*problem
+	for _, target := range targets {
+		if name := winner(target); name != self.Name && name != "" {
+			object, _, _ := strings.Cut(target, "|")
+			lost = append(lost, outranked("spec.targetRefs", store.Key{Collection: self.Collection, Name: name}, object))
+		}
+	}
+	return lost
+}
+
+// outranked is why a policy does not count for an object.
+func outranked(field string, by store.Key, object string) *problem {
+	return problemf(verdict.Conflicted, field, "%s, which is older or first by name, is for %s", by, object).about(by)
 }
 
 // outright is why a policy counts for none of so many targets, or nil where it counts

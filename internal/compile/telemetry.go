@@ -210,8 +210,7 @@ func (b *build) telemetryAt(c *derive.Ctx, field, key, gateway string) (why *pro
 		return problemf(verdict.OtherController, field, "Gateway %s belongs to another controller, or to none", gateway).about(ref), false
 	}
 	if winner := b.telemetryWinner(c, gateway); winner != key && winner != "" {
-		return problemf(verdict.Conflicted, field, "XTelemetryPolicy %s, which is older or first by name, is for Gateway %s", winner, gateway).
-			about(telemetryRef(winner)), true
+		return outranked(field, telemetryRef(winner), ref.String()), true
 	}
 	if traced, is := derive.Get(c, b.tracings, gateway); !is || traced.Policy != key {
 		return problemf(verdict.ParentNotServing, field, "Gateway %s does not serve at present", gateway).about(ref), true

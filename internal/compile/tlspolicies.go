@@ -3,7 +3,6 @@ package compile
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/pkg/features"
@@ -90,7 +89,10 @@ func (b *build) policyFinding(c *derive.Ctx, key string, policy *gateway_v1.Back
 	self := policyRef(key)
 	at, _ := derive.Get(c, b.policyStates, key)
 	targets := policyTargets(key, policy)
-	losses := b.policyLosses(c, key, targets)
+	losses := losses(self, targets, func(target string) string {
+		winner, _ := b.policiesOf(c, target)
+		return winner
+	})
 	conflict := outright(losses, len(targets))
 	why, astray := conflict, b.policyAstray(c, policy)
 	if why == nil && len(astray) > 0 && !b.usedBySomething(c, self.String()) {
@@ -122,18 +124,6 @@ func (b *build) policyUse(c *derive.Ctx, self store.Key, at tlsPolicy, lost *pro
 	default:
 		return serve(self, ok(verdict.Referenced, "routes that serve forward by TLS to what it is for"))
 	}
-}
-
-// policyLosses are the targets for which another policy counts.
-func (b *build) policyLosses(c *derive.Ctx, key string, targets []string) []*problem {
-	var lost []*problem
-	for _, target := range targets {
-		if winner, _ := b.policiesOf(c, target); winner != key {
-			service, _, _ := strings.Cut(target, "|")
-			lost = append(lost, problemf(verdict.Conflicted, "spec.targetRefs", "BackendTLSPolicy %s, which is older or first by name, is for %s", winner, service).about(policyRef(winner)))
-		}
-	}
-	return lost
 }
 
 // policyAstray are the targets that a BackendTLSPolicy has no effect on: what a

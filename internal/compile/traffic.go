@@ -156,7 +156,8 @@ func (b *build) trafficFinding(c *derive.Ctx, key string, policy *gateway_xv1alp
 	}
 	at, _ := derive.Get(c, b.trafficStates, key)
 	targets := trafficTargets(key, policy)
-	losses, missing := b.trafficLosses(c, key, targets), b.trafficMissing(c, policy)
+	losses := losses(self, targets, func(target string) string { return b.trafficWinner(c, target) })
+	missing := b.trafficMissing(c, policy)
 	lost := outright(losses, len(targets))
 	finding := b.trafficUse(c, self, at, first(lost, first(missing...)))
 	if finding.Serves {
@@ -200,17 +201,6 @@ func (p trafficPolicy) words() string {
 		parts = append(parts, fmt.Sprintf("retries up to %d%% of the requests of %s, or %d at a time", p.Budget.Percent, p.Budget.Interval, p.Budget.Least))
 	}
 	return "routes that serve have its " + strings.Join(parts, ", and ")
-}
-
-// trafficLosses are the targets for which another policy counts.
-func (b *build) trafficLosses(c *derive.Ctx, key string, targets []string) []*problem {
-	var lost []*problem
-	for _, to := range targets {
-		if winner := b.trafficWinner(c, to); winner != key && winner != "" {
-			lost = append(lost, problemf(verdict.Conflicted, "spec.targetRefs", "XBackendTrafficPolicy %s, which is older or first by name, is for %s", winner, to).about(trafficRef(winner)))
-		}
-	}
-	return lost
 }
 
 // trafficMissing are the targets that do not exist.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,16 +18,31 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/test/rig"
 )
 
+// authority is a ConfigMap with the stage's certificate authority.
+func (s *stage) authority(name string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: e2e}\ndata:\n  ca.crt: |\n    " +
+		strings.ReplaceAll(strings.TrimSpace(string(s.ca.Cert)), "\n", "\n    ") + "\n"
+}
+
+// secureBackend starts a backend with TLS and a certificate of the stage's authority,
+// by which it also verifies clients if it is to, and returns its port.
+func (s *stage) secureBackend(t *testing.T, name string, clients tls.ClientAuthType, answer http.HandlerFunc) uint16 {
+	t.Helper()
+	leaf := must(s.ca.Leaf(tlsutil.From(time.Now().Add(-time.Hour), 24*time.Hour), name))(t)
+	certificate := must(tls.X509KeyPair(leaf.Cert, leaf.Key))(t)
+	server := httptest.NewUnstartedServer(answer)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: clients, ClientCAs: s.roots, MinVersion: tls.VersionTLS12}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that fail are what is tested
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().(*net.TCPAddr).AddrPort().Port()
+}
+
 // backendTLS: a BackendTLSPolicy has a backend reached by TLS and verified by the
 // authority in a ConfigMap; without that authority nothing is forwarded.
 func (s *stage) backendTLS(t *testing.T) {
-	leaf := must(s.ca.Leaf(tlsutil.From(time.Now().Add(-time.Hour), 24*time.Hour), "vault.test"))(t)
-	certificate := must(tls.X509KeyPair(leaf.Cert, leaf.Key))(t)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Name", r.TLS.ServerName) }))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	server.StartTLS()
-	defer server.Close()
-	s.write(t, "vault.yaml", pair("e2e", "vaulted", str(server.Listener.Addr().(*net.TCPAddr).AddrPort().Port()))+
+	at := s.secureBackend(t, "vault.test", tls.NoClientCert, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Name", r.TLS.ServerName) })
+	s.write(t, "vault.yaml", pair("e2e", "vaulted", str(at))+
 		route("vaulted", "http", "vaulted"+domain, `  - backendRefs: [{name: vaulted, port: 80}]`)+"\n"+`---
 apiVersion: gateway.networking.k8s.io/v1
 kind: BackendTLSPolicy
@@ -36,8 +53,7 @@ spec:
 `)
 	s.waitReason(t, "backendtlspolicy", "e2e/vaulted", "NoValidCACertificate")
 	s.eventually(t, "nothing is forwarded", func(ctx context.Context) error { return s.try(ctx, "vaulted"+domain, try{status: 500}) })
-	s.write(t, "vault-ca.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vault-ca, namespace: e2e}\ndata:\n  ca.crt: |\n    "+
-		strings.ReplaceAll(strings.TrimSpace(string(s.ca.Cert)), "\n", "\n    ")+"\n")
+	s.write(t, "vault-ca.yaml", s.authority("vault-ca"))
 	s.waitState(t, "backendtlspolicy", "e2e/vaulted", verdict.Serving)
 	s.waitState(t, "httproute", "e2e/vaulted", verdict.Serving)
 	s.eventually(t, "the backend is verified", func(ctx context.Context) error { return s.try(ctx, "vaulted"+domain, try{reply: "X-Name: vault.test"}) })
@@ -47,8 +63,7 @@ spec:
 // of its authority, and no one else.
 func (s *stage) clientCertificates(t *testing.T) {
 	secure := port(t)
-	s.write(t, "strict-ca.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: strict-ca, namespace: e2e}\ndata:\n  ca.crt: |\n    "+
-		strings.ReplaceAll(strings.TrimSpace(string(s.ca.Cert)), "\n", "\n    ")+"\n")
+	s.write(t, "strict-ca.yaml", s.authority("strict-ca"))
 	s.write(t, "strict.yaml", gateway("strict", fmt.Sprintf("  - {name: strict, protocol: HTTPS, port: %d, hostname: a.e2e.test, tls: {certificateRefs: [{name: a-tls}]}}\n", secure))+
 		`  tls: {frontend: {default: {validation: {caCertificateRefs: [{group: "", kind: ConfigMap, name: strict-ca}]}}}}`+"\n---\n"+
 		strings.ReplaceAll(route("strict", "strict", "a.e2e.test", "  - "+to("red")), "name: edge", "name: strict"))

@@ -5,12 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"fmt"
-	"io"
-	"log"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,17 +16,10 @@ import (
 // mutualTLS: an XBackend that selects endpoints by labels, and asks for a certificate:
 // without one it answers nobody, and the XBackend's own is shown to it.
 func (s *stage) mutualTLS(t *testing.T) {
-	leaf := must(s.ca.Leaf(tlsutil.From(time.Now().Add(-time.Hour), 24*time.Hour), "mutual.test"))(t)
-	certificate := must(tls.X509KeyPair(leaf.Cert, leaf.Key))(t)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	port := s.secureBackend(t, "mutual.test", tls.RequireAndVerifyClientCert, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Client", r.TLS.PeerCertificates[0].DNSNames[0])
-	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: s.roots, MinVersion: tls.VersionTLS12}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.StartTLS()
-	defer server.Close()
+	})
 	client := must(s.ca.Leaf(tlsutil.From(time.Now().Add(-time.Hour), 24*time.Hour), "client.test"))(t)
-	port := server.Listener.Addr().(*net.TCPAddr).AddrPort().Port()
 	xbackend := func(tls string) {
 		s.write(t, "mutual.yaml", fmt.Sprintf(`apiVersion: gateway.networking.x-k8s.io/v1alpha1
 kind: XBackend
@@ -57,13 +45,7 @@ addressType: IPv4
 ports: [{port: 1}]
 endpoints: [{addresses: [127.0.0.1]}]
 ---
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: mutual-ca, namespace: e2e}
-data:
-  ca.crt: |
-    `+strings.ReplaceAll(strings.TrimSpace(string(s.ca.Cert)), "\n", "\n    ")+`
----
+`+s.authority("mutual-ca")+`---
 apiVersion: v1
 kind: Secret
 metadata: {name: mutual-client, namespace: e2e}

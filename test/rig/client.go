@@ -127,20 +127,29 @@ func (r Request) build(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
+// dial connects to a port until the deadline of ctx, which is also the connection's.
+func dial(ctx context.Context, network string, port uint16) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, netip.AddrPortFrom(Loopback, port).String())
+	if err != nil {
+		return nil, err
+	}
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
 // Greeting connects to a TCP port and returns the name of the backend that
 // answers there, after it echoed what was sent.
 func Greeting(ctx context.Context, port uint16) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", netip.AddrPortFrom(Loopback, port).String())
+	conn, err := dial(ctx, "tcp", port)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = conn.Close() }()
-	deadline, _ := ctx.Deadline()
-	if err := conn.SetDeadline(deadline); err != nil {
-		return "", err
-	}
 	lines := bufio.NewReader(conn)
 	name, err := lines.ReadString('\n')
 	if err != nil {

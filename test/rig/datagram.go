@@ -3,8 +3,6 @@ package rig
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/netip"
 	"strings"
 	"time"
 )
@@ -17,15 +15,11 @@ const datagramTimeout = 2 * time.Second
 func Datagram(ctx context.Context, port uint16, text string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, datagramTimeout)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "udp", netip.AddrPortFrom(Loopback, port).String())
+	conn, err := dial(ctx, "udp", port)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = conn.Close() }()
-	deadline, _ := ctx.Deadline()
-	if err := conn.SetDeadline(deadline); err != nil {
-		return "", err
-	}
 	if _, err := conn.Write([]byte(text)); err != nil {
 		return "", err
 	}

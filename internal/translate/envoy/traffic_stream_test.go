@@ -18,19 +18,13 @@ const streamPort = "shop/edge/127.0.0.1/9000"
 
 func streams(t testing.TB, to *model.Forward, names ...string) world {
 	t.Helper()
-	w := world{
-		Gateways:  []model.Gateway{{ID: edge}},
-		Listeners: map[string]model.Listener{streamPort: {Gateway: edge, Port: 9000, Protocol: model.TCP, Stream: to}},
-	}
-	for _, name := range names {
+	return forwarding(t, streamPort, model.Listener{Gateway: edge, Port: 9000, Protocol: model.TCP, Stream: to}, model.UpstreamTCP, names, func(name string) (netip.AddrPort, io.Closer, error) {
 		b, err := backend.StartTCP(t.Context(), name, "127.0.0.1:0")
 		if err != nil {
-			t.Fatal(err)
+			return netip.AddrPort{}, nil, err
 		}
-		t.Cleanup(func() { _ = b.Close() })
-		w.addBackend(name, model.UpstreamTCP, b.Addr)
-	}
-	return w
+		return b.Addr, b, nil
+	})
 }
 
 // greet connects and returns the backend's name, or "" when the connection is

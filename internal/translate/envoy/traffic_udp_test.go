@@ -3,7 +3,9 @@ package envoy
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -19,19 +21,13 @@ const udpPort = "shop/edge/127.0.0.1/5300/udp"
 
 func datagrams(t testing.TB, to *model.Forward, names ...string) world {
 	t.Helper()
-	w := world{
-		Gateways:  []model.Gateway{{ID: edge}},
-		Listeners: map[string]model.Listener{udpPort: {Gateway: edge, Port: 5300, Protocol: model.UDP, Stream: to}},
-	}
-	for _, name := range names {
+	return forwarding(t, udpPort, model.Listener{Gateway: edge, Port: 5300, Protocol: model.UDP, Stream: to}, model.UpstreamUDP, names, func(name string) (netip.AddrPort, io.Closer, error) {
 		b, err := backend.StartUDP(t.Context(), name, "127.0.0.1:0")
 		if err != nil {
-			t.Fatal(err)
+			return netip.AddrPort{}, nil, err
 		}
-		t.Cleanup(func() { _ = b.Close() })
-		w.addBackend(name, model.UpstreamUDP, b.Addr)
-	}
-	return w
+		return b.Addr, b, nil
+	})
 }
 
 // client is a socket of its own; from is "address:port" of it.

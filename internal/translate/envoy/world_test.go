@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"io"
 	"net/netip"
 	"testing"
 
@@ -147,6 +148,22 @@ func (w *world) addBackend(name string, p model.UpstreamProtocol, at ...netip.Ad
 	}
 	w.Clusters = append(w.Clusters, model.Cluster{ID: id, Gateway: edge, Protocol: p})
 	w.Endpoints = append(w.Endpoints, endpoints)
+}
+
+// forwarding is a world with one port whose connections or datagrams go to backends
+// that run.
+func forwarding(t testing.TB, key string, l model.Listener, p model.UpstreamProtocol, names []string, start func(name string) (netip.AddrPort, io.Closer, error)) world {
+	t.Helper()
+	w := world{Gateways: []model.Gateway{{ID: edge}}, Listeners: map[string]model.Listener{key: l}}
+	for _, name := range names {
+		at, running, err := start(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = running.Close() })
+		w.addBackend(name, p, at)
+	}
+	return w
 }
 
 func backendID(name string) model.ClusterID {
