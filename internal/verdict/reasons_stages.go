@@ -41,6 +41,16 @@ var (
 		Meaning: "What the object compiles to failed a check that every resource passes before it is sent.",
 		Remedy:  "Change the value that the message names.",
 	}
+	RefusedByValidator = Reason{
+		Name: "RefusedByValidator", Class: FailureClass,
+		Meaning: "A validator refused the configuration that the object leads to, before any proxy got it.",
+		Remedy:  "The message is the validator's own; change what it names.",
+	}
+	CrashesProxy = Reason{
+		Name: "CrashesProxy", Class: FailureClass,
+		Meaning: "The proving Envoy ended twice while it took the configuration that the object leads to, so no serving proxy gets it.",
+		Remedy:  "Change the object, and report the crash with the proving Envoy's log.",
+	}
 	InternalError = Reason{
 		Name: "InternalError", Class: FailureClass,
 		Meaning: "A function of Gatehouse failed on the object. This is a bug; independent objects are served.",
@@ -55,6 +65,6 @@ var (
 
 // stageReasons are those of this file, in order of name.
 var stageReasons = []Reason{
-	Accepted, Acknowledged, AwaitingProxies, Compiled, InternalError, NothingRetained,
-	OutputInvalid, RefusedByProxy, Retained, Seen, Translated, WarmTimedOut,
+	Accepted, Acknowledged, AwaitingProxies, Compiled, CrashesProxy, InternalError, NothingRetained,
+	OutputInvalid, RefusedByProxy, RefusedByValidator, Retained, Seen, Translated, WarmTimedOut,
 }
