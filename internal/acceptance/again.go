@@ -37,7 +37,7 @@ func (s *search) wake() {
 		}
 		c := cause{group: g, trial: s.in.Accepted, at: -1}
 		for _, key := range g.keys {
-			c.steps = append(c.steps, s.standing[key].Steps...)
+			c.steps, c.by = append(c.steps, s.standing[key].Steps...), s.standing[key].By
 			delete(s.standing, key)
 		}
 		s.open = append(s.open, g)
@@ -48,6 +48,9 @@ func (s *search) wake() {
 
 // advancedUnder reports whether what a rejection rests on has been accepted since.
 func (s *search) advancedUnder(r Rejection) bool {
+	if r.loose && s.in.Patient {
+		return false
+	}
 	for key := range r.rests {
 		if before, _ := s.in.Accepted.View().Get(key); !same(s.base.View(), key, before) {
 			return true

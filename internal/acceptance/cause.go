@@ -30,7 +30,7 @@ func (s *search) named(t attempt, open []group) map[string]cause {
 		for _, g := range guilty {
 			c, known := found[g.identity]
 			if !known {
-				c = cause{group: g, trial: t.State, own: true, at: s.advances}
+				c = cause{group: g, trial: t.State, by: refusal.By, own: true, at: s.advances}
 			}
 			c.steps = append(c.steps, refusal.Step)
 			c.rests = append(append(append(c.rests, keysOf(guilty)...), refusal.Culprits...), refusal.Step.Related...)
@@ -60,6 +60,7 @@ func (s *search) alone(t attempt, g group) cause {
 		c.rests = s.Reads(t.Result)
 	}
 	for _, refusal := range t.refusals {
+		c.by = refusal.By // one trial, one validator
 		c.steps = append(c.steps, refusal.Step)
 		c.rests = append(append(c.rests, refusal.Culprits...), refusal.Step.Related...)
 		c.loose = c.loose || len(refusal.Culprits) == 0

@@ -115,7 +115,7 @@ func (s *search) halve(groups []group, known bool) (good bool) {
 func (s *search) decision() Decision {
 	d := Decision{
 		State: s.base, Delta: s.delta, Rejected: maps.Clone(s.standing), Unresolved: s.unresolved,
-		Unavailable: s.unavailable, NoBaseline: s.noBaseline,
+		Unavailable: s.unavailable, NoBaseline: s.noBaseline, Moved: s.moved,
 		Wants: s.base.Wants(), Faults: s.faults, Work: s.work, Trials: s.trials,
 	}
 	if s.noBaseline {
@@ -134,7 +134,7 @@ func (s *search) decision() Decision {
 func (s *search) reject(key store.Key, c cause) Rejection {
 	observed, _ := s.in.Observed.Get(key)
 	_, retained := s.base.View().Get(key)
-	out := Rejection{Object: key, Refused: observed, Retained: retained, Steps: c.steps, rests: map[store.Key]any{}, loose: c.loose}
+	out := Rejection{Object: key, Refused: observed, Retained: retained, Steps: c.steps, By: c.by, rests: map[store.Key]any{}, loose: c.loose}
 	for _, other := range c.rests {
 		if s.identity(other) != c.identity {
 			out.rests[other], _ = s.in.Observed.Get(other)

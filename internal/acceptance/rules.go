@@ -16,6 +16,8 @@ type Refusal struct {
 	// it is not nil, when no culprit has changed: then one of these must have.
 	Suspects func() []store.Key
 	Step     verdict.Step
+	// By names the validator that refused; empty is Rules.Check.
+	By string
 }
 
 // Trial is a candidate for validators: complete outputs, and what in them differs
@@ -67,6 +69,8 @@ type Rejection struct {
 	Retained bool
 	// Steps say why; never empty.
 	Steps []verdict.Step
+	// By names the validator that refused it; empty is Rules.Check.
+	By string
 	// Evidence is what Rules.Testify said of Object in the trial that was refused.
 	Evidence any
 	// rests are the values of the other objects that the refusal rests on: one of
@@ -89,6 +93,9 @@ type Input struct {
 	Standing map[store.Key]Rejection
 	// Reconsider tries loose rejections again, whatever has changed.
 	Reconsider bool
+	// Patient lets loose rejections stand although what they rest on has changed, which
+	// may be much and often. A later round without it tries them.
+	Patient bool
 }
 
 // Decision is what a round ends with.
@@ -101,6 +108,8 @@ type Decision struct {
 	// Unresolved are refusals that stand although no object is left that could be
 	// withheld to mend them: the values at fault are left out of the outputs.
 	Unresolved []Refusal
+	// Moved tells that rejections stand only because the Input was Patient.
+	Moved bool
 	// Unavailable is why a validator gave no verdict: what is observed and neither
 	// accepted nor rejected waits for the next round.
 	Unavailable string

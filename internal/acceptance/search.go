@@ -27,6 +27,7 @@ type search struct {
 	unresolved  []Refusal
 	unavailable string
 	noBaseline  bool
+	moved       bool
 
 	work   derive.Work
 	trials int
@@ -36,6 +37,7 @@ type search struct {
 type cause struct {
 	group
 	steps []verdict.Step
+	by    string // the validator
 	rests []store.Key
 	trial derive.State
 	// loose tells that the refusal names nothing at all.
@@ -70,12 +72,21 @@ func newSearch(r Rules, in Input) *search {
 // stands reports whether a group stays rejected without a trial: the refused
 // revision is what is observed, and nothing that its refusal rests on has changed.
 func (s *search) stands(g group) bool {
+	moved := false
 	for _, key := range g.keys {
 		r, rejected := s.in.Standing[key]
-		if !rejected || r.loose && s.in.Reconsider || !same(s.in.Observed, key, r.Refused) || !r.unmoved(s.in.Observed) {
+		if !rejected || r.loose && s.in.Reconsider || !same(s.in.Observed, key, r.Refused) {
+			return false
+		}
+		switch {
+		case r.unmoved(s.in.Observed):
+		case r.loose && s.in.Patient:
+			moved = true
+		default:
 			return false
 		}
 	}
+	s.moved = s.moved || moved
 	return true
 }
 

@@ -29,6 +29,8 @@ type board struct {
 	lacking  map[model.GatewayID][]string // slow clusters without a host
 	behind   map[string]time.Time         // by proxy: since when it has something to answer
 	files    int
+	// unavailable are validators that give no verdict now: why, by name.
+	unavailable map[string]string
 }
 
 func newBoard() *board {
@@ -37,6 +39,7 @@ func newBoard() *board {
 		byObject: map[store.Key][]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
 		rejected: map[store.Key]time.Time{}, facts: map[model.GatewayID]status.Facts{},
 		lacking: map[model.GatewayID][]string{}, behind: map[string]time.Time{},
+		unavailable: map[string]string{},
 	}
 	b.current.Store(&published{})
 	return b

@@ -47,6 +47,8 @@ type Options struct {
 	Graph   *Graph
 	Target  Target
 	Proxies Infrastructure
+	// Validators judge what passed the checks of this product, in this order.
+	Validators []Judged
 	// Memory is optional.
 	Memory     Memory
 	Live       observe.Live
@@ -74,6 +76,7 @@ type Loop struct {
 	board    *board
 	reporter *Reporter
 	rules    acceptance.Rules
+	judges   judges
 
 	batches chan snapshot.Batch
 	probes  chan probed
@@ -85,15 +88,21 @@ type Loop struct {
 	observed store.View
 	accepted derive.State
 	rejected map[store.Key]acceptance.Rejection
-	pending  map[store.Key]time.Time // observed and not yet through a round
-	inflight inflight
-	probing  map[model.GatewayID]*probe
-	slow     map[model.GatewayID]time.Time // Gateways with slow clusters: when to look again
-	retries  retries
-	kept     map[string]scoped // resources that can no longer be made, by collection and key
-	layouts  layouts
-	started  bool // the initial batch went through a round
-	ready    bool
+	pending  map[store.Key]time.Time // observed and not yet decided about, nor in a lane
+	search   *lane                   // the round in progress
+	side     *lane                   // what is tried beside it
+	aside    map[store.Key]any       // what was tried beside it and not accepted
+	// acceptances counts how often something was accepted.
+	acceptances int
+	patience    patience
+	inflight    inflight
+	probing     map[model.GatewayID]*probe
+	slow        map[model.GatewayID]time.Time // Gateways with slow clusters: when to look again
+	retries     retries
+	kept        map[string]scoped // resources that can no longer be made, by collection and key
+	layouts     layouts
+	started     bool // the initial batch went through a round
+	ready       bool
 }
 
 // New returns a Loop that has observed nothing.
@@ -113,6 +122,7 @@ func New(o Options) *Loop {
 		l.Reach = reach
 	}
 	l.rules = o.Graph.Rules()
+	l.judges = newJudges(o.Graph, o.Validators, l.tellUnavailable)
 	l.reporter = &Reporter{
 		graph: o.Graph, board: l.board, proxiesOf: o.Target, controller: o.Controller, bind: o.BindAddress,
 		identity: o.Identity, now: o.Now, transitions: status.NewTransitions(),
@@ -143,14 +153,16 @@ const heartbeat = time.Second
 // Run turns until ctx ends. Each turn does one of these things:
 //
 //  1. takes a batch of changes: the observed view advances, a round is due;
-//  2. runs the round that is due: accepts, publishes, and tells readers;
-//  3. takes what proxies answered: changes land, refusals are noted;
-//  4. takes the result of probing a Gateway's listeners, or of looking at its slow
+//  2. begins the round that is due; one that only computes ends in the same turn: what
+//     it accepted is published, and readers are told;
+//  3. ends a round, or what was tried beside it, that had to ask a validator or to search;
+//  4. takes what proxies answered: changes land, refusals are noted;
+//  5. takes the result of probing a Gateway's listeners, or of looking at its slow
 //     clusters: Programmed is known, a warning is over;
-//  5. takes news of proxy processes;
-//  6. does what time asks for: retries, tables that have drained, heartbeat.
+//  6. takes news of proxy processes;
+//  7. does what time asks for: retries, tables that have drained, heartbeat.
 //
-// Nothing in a turn waits for a proxy, a file or a reader.
+// Nothing in a turn waits for a validator, a proxy, a file or a reader.
 func (l *Loop) Run(ctx context.Context) error {
 	defer l.tasks.Wait()
 	timer := time.NewTimer(heartbeat)
@@ -161,6 +173,10 @@ func (l *Loop) Run(ctx context.Context) error {
 		select {
 		case batch := <-l.batches:
 			l.observe(batch)
+		case <-l.search.finished():
+			l.endRound(ctx)
+		case <-l.side.finished():
+			l.endSide(ctx)
 		case <-l.Target.Events():
 			l.answers(ctx, l.Target.Take())
 		case result := <-l.probes:
@@ -190,6 +206,9 @@ func (l *Loop) untilDue() time.Duration {
 	if at, ok := l.layouts.next(); ok && l.started && at.Before(due) {
 		due = at
 	}
+	if at := l.patience.at; !at.IsZero() && l.search == nil && at.Before(due) {
+		due = at
+	}
 	if at, ok := l.nextProbe(); ok && at.Before(due) {
 		due = at
 	}
@@ -207,7 +226,7 @@ func (l *Loop) dueWork(ctx context.Context) {
 	if l.started {
 		l.remember(l.layouts.due(now), now)
 	}
-	if l.window.Take(now) {
+	if l.window.Take(now) || l.search == nil && l.patience.due(now) {
 		l.round(ctx, now)
 	}
 	l.dueProbes(ctx, now)

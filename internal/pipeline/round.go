@@ -6,11 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
-	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
-	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
@@ -25,12 +22,13 @@ const (
 	wasExcluded = "excluded"
 )
 
-// round decides over everything observed and publishes what was accepted.
-func (l *Loop) round(ctx context.Context, now time.Time) {
-	decision := l.rules.Round(acceptance.Input{Observed: l.observed, Accepted: l.accepted, Standing: l.rejected})
-	changes := l.changes(decision)
+// take makes what a lane decided the accepted state and publishes it.
+func (l *Loop) take(ctx context.Context, n *lane) {
+	decision, now := n.decision, l.Now()
+	changes := l.changes(n)
 	l.accepted, l.rejected = decision.State, decision.Rejected
-	l.pending = map[store.Key]time.Time{} // fresh: to go through a map takes as long as it ever was
+	l.acceptances++
+	l.keepPending(n)
 
 	for _, f := range decision.Faults {
 		l.Log.Error("a function failed; please report this as a bug", "function", f.Node, "key", f.Key, observe.KeyError, f.Panic, "stack", string(f.Stack))
@@ -38,20 +36,32 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 	for _, refusal := range decision.Unresolved {
 		l.Log.Error("output left out", "culprits", refusal.Culprits, observe.KeyMessage, refusal.Step.Message)
 	}
+	if decision.NoBaseline {
+		l.Log.Error("nothing of what is observed can be validated, not even without any one object: nothing is published", observe.KeyObjects, len(n.pending))
+	}
 	l.board.landed(changes, now)
 	l.forget(decision.Delta, changes)
-	l.board.current.Store(&published{
-		observed: l.observed, state: l.accepted, rejected: l.rejected, faults: faultsByObject(decision.State), at: now,
-	})
-	at := l.board.current.Load()
+	at := l.show(now)
 	for c := range l.Graph.Compiled.Findings.Changes(decision.Delta) {
 		if c.Has && c.New.Status != nil {
 			l.reporter.stamp(at, c.New.Object)
 		}
 	}
-	countRound(l.Metrics, decision, len(changes), l.Now().Sub(now))
+	countRound(l.Metrics, decision, len(changes), now.Sub(n.began))
+	if decision.NoBaseline {
+		return
+	}
 	l.publish(ctx, decision.Delta, changes)
 	l.remember(l.layouts.follow(decision.Delta, l.Graph.Compiled.Model.Tables, now), now)
+}
+
+// show lets readers see where the loop stands.
+func (l *Loop) show(now time.Time) *published {
+	at := &published{
+		observed: l.observed, state: l.accepted, rejected: l.rejected, faults: faultsByObject(l.accepted), at: now,
+	}
+	l.board.current.Store(at)
+	return at
 }
 
 // publish hands the delta to the proxies and the processes that run them.
@@ -95,84 +105,51 @@ func (l *Loop) forget(delta derive.Delta, changes []change) {
 	}
 }
 
-// changes says what became of each pending object, and of standing rejections that were released.
-func (l *Loop) changes(d acceptance.Decision) []change {
+// changes says what became of each object that a lane decided about, and of standing
+// rejections that it released. What it did not decide stays pending.
+func (l *Loop) changes(n *lane) []change {
 	var out []change
-	for _, key := range slices.SortedFunc(maps.Keys(l.pending), store.Key.Compare) {
-		out = append(out, l.change(d, key, l.pending[key]))
+	for _, key := range slices.SortedFunc(maps.Keys(n.pending), store.Key.Compare) {
+		if n.decided(key) {
+			out = append(out, l.change(n, key, n.pending[key]))
+			delete(n.pending, key)
+		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(l.rejected), store.Key.Compare) {
-		_, still := d.Rejected[key]
-		if _, listed := l.pending[key]; !still && !listed {
-			out = append(out, l.change(d, key, l.Now()))
+		_, still := n.decision.Rejected[key]
+		if _, listed := n.pending[key]; !still && !listed && !told(out, key) {
+			out = append(out, l.change(n, key, n.began))
 		}
 	}
 	return out
 }
 
-func (l *Loop) change(d acceptance.Decision, key store.Key, observedAt time.Time) change {
-	since, _ := l.board.rejectedSince(key)
-	return change{key: key, what: l.became(d, key), observedAt: observedAt, since: since}
+// told reports whether changes in order of key tell of an object.
+func told(changes []change, key store.Key) bool {
+	_, found := slices.BinarySearchFunc(changes, key, func(c change, key store.Key) int { return c.key.Compare(key) })
+	return found
 }
 
-func (l *Loop) became(d acceptance.Decision, key store.Key) string {
-	if _, ok := d.Rejected[key]; ok {
+func (l *Loop) change(n *lane, key store.Key, observedAt time.Time) change {
+	since, _ := l.board.rejectedSince(key)
+	return change{key: key, what: l.became(n, key), observedAt: observedAt, since: since}
+}
+
+func (l *Loop) became(n *lane, key store.Key) string {
+	if _, ok := n.decision.Rejected[key]; ok {
 		return wasRejected
 	}
-	if _, exists := l.observed.Get(key); !exists {
+	if _, exists := n.captured.Get(key); !exists {
 		return wasDeleted
 	}
 	if _, before := l.board.rejectedSince(key); before {
 		return wasAccepted
 	}
-	finding, _ := l.Graph.Compiled.Findings.Lookup(d.State, key)
+	finding, _ := l.Graph.Compiled.Findings.Lookup(n.decision.State, key)
 	if !finding.Serves {
 		return wasExcluded
 	}
 	return wasChanged
-}
-
-// check is the acceptance check of this product: what compile calls failed, and
-// what translate could not make, each with the objects at fault.
-func (g *Graph) check(trial derive.Result) []acceptance.Refusal {
-	var out []acceptance.Refusal
-	for c := range g.Compiled.Findings.Changes(trial.Delta) {
-		if c.Has && c.New.Failed {
-			for _, step := range failing(c.New.Steps) {
-				out = append(out, acceptance.Refusal{Culprits: []store.Key{c.New.Object}, Step: step})
-			}
-		}
-	}
-	for _, collection := range g.Resources() {
-		for c := range derive.Changes(trial.Delta, collection.Of) {
-			if !c.Has {
-				continue
-			}
-			suspects := func() []store.Key { return trial.State.Origins(collection.node, c.Key) }
-			out = append(out, outputRefusals(c.New, suspects)...)
-		}
-	}
-	return out
-}
-
-func failing(steps []verdict.Step) []verdict.Step {
-	refused := slices.DeleteFunc(slices.Clone(steps), func(s verdict.Step) bool { return s.Outcome != verdict.WasRejected })
-	if len(refused) == 0 {
-		return steps
-	}
-	return refused
-}
-
-func outputRefusals(o envoy.Output, suspects func() []store.Key) []acceptance.Refusal {
-	var out []acceptance.Refusal
-	for _, f := range o.Failures {
-		out = append(out, acceptance.Refusal{Culprits: f.Origins, Suspects: suspects, Step: failureStep(f)})
-	}
-	return out
-}
-
-func failureStep(f envoy.Failure) verdict.Step {
-	return verdict.OutputInvalid.Step(verdict.Translate, verdict.WasRejected, f.Message).At(f.Field)
 }
 
 // update is the delta in the words of the proxies. A resource that can no longer

@@ -69,6 +69,8 @@ func (j join) object() verdict.Object {
 // state is the whole story in one word; the worst part decides.
 func (j join) state(resources []scoped, proxies belief) verdict.State {
 	switch {
+	case j.undecided():
+		return verdict.Pending
 	case j.rejection != nil, len(j.refused) > 0, !j.compiled && len(j.faults) > 0, j.compiled && j.finding.Failed:
 		return verdict.Rejected
 	case !j.finding.Serves:
@@ -153,8 +155,10 @@ func (j join) acceptSteps(now time.Time) []verdict.Step {
 			steps = append(steps, f.Step)
 		}
 		return append(steps, retained(j.refused[0].Retained))
-	case j.rejection != nil:
+	case j.rejection != nil && !j.undecided():
 		return append(slices.Clone(j.rejection.Steps), retained(j.rejection.Retained))
+	case j.undecided():
+		return []verdict.Step{verdict.Undecided.Step(verdict.Accept, verdict.StillPending, j.waiting())}
 	default:
 		return []verdict.Step{verdict.Accepted.Step(verdict.Accept, verdict.OK, j.reporter.acceptedSince(j.key, now))}
 	}

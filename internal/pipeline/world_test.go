@@ -189,13 +189,19 @@ type world struct {
 // with one route to one Service.
 func inWorld(t *testing.T, test func(w world)) {
 	t.Helper()
+	inJudgedWorld(t, nil, test)
+}
+
+// inJudgedWorld is inWorld with validators.
+func inJudgedWorld(t *testing.T, validators []Judged, test func(w world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &proxies{connected: map[string]bool{}, published: map[scoped]xdsserve.Resource{}, signal: make(chan struct{}, 1)}
 		w := world{T: t, proxies: p, screen: &screen{}}
 		bind := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		w.loop = New(Options{
 			Graph:  NewGraph(compile.Options{ControllerName: controller, XBackend: true, BindAddress: bind}, envoy.Options{BindAddress: bind}),
-			Target: p, Proxies: p, Live: w.screen, Metrics: observe.NewMetrics(), Pulse: new(observe.Pulse),
+			Target: p, Proxies: p, Validators: validators, Live: w.screen, Metrics: observe.NewMetrics(), Pulse: new(observe.Pulse),
 			Log: slog.New(slog.DiscardHandler), Controller: controller, BindAddress: bind,
 			Quiet: 5 * time.Millisecond, MaxDelay: 50 * time.Millisecond, Now: time.Now,
 			Reach: func(context.Context, string, netip.AddrPort) error { return nil },

@@ -9,6 +9,10 @@ var (
 		Name: "Accepted", Class: InfoClass,
 		Meaning: "The observed revision passed every check and is the one in force.",
 	}
+	Undecided = Reason{
+		Name: "Undecided", Class: InfoClass,
+		Meaning: "The observed revision is being tried, or waits for a validator; what was accepted before stays in force until then.",
+	}
 	Compiled = Reason{
 		Name: "Compiled", Class: InfoClass, Meaning: "The object contributes to the configuration.",
 	}
@@ -66,5 +70,5 @@ var (
 // stageReasons are those of this file, in order of name.
 var stageReasons = []Reason{
 	Accepted, Acknowledged, AwaitingProxies, Compiled, CrashesProxy, InternalError, NothingRetained,
-	OutputInvalid, RefusedByProxy, RefusedByValidator, Retained, Seen, Translated, WarmTimedOut,
+	OutputInvalid, RefusedByProxy, RefusedByValidator, Retained, Seen, Translated, Undecided, WarmTimedOut,
 }

@@ -1,0 +1,213 @@
+package pipeline
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
+	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
+	"github.com/gatehouse-proxy/gatehouse/internal/validator"
+	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// Judged is a validator and what to do without it.
+type Judged struct {
+	validator.Validator
+	// Required lets changes wait while the validator is unavailable; otherwise they
+	// pass without its verdict.
+	Required bool
+}
+
+// judge asks one validator, about one candidate at a time.
+type judge struct {
+	Judged
+	graph *Graph
+	turn  chan struct{} // holds a token while somebody asks
+	// at is what the validator accepted last; the zero State when it accepted nothing yet.
+	at derive.State
+	// unavailable is told when the validator gives no verdict, and with "" when it
+	// gives one again.
+	unavailable func(validator, why string)
+}
+
+// judges are all validators, in the order in which they are asked.
+type judges []*judge
+
+func newJudges(g *Graph, all []Judged, unavailable func(validator, why string)) judges {
+	var out judges
+	for _, j := range all {
+		out = append(out, &judge{Judged: j, graph: g, turn: make(chan struct{}, 1), unavailable: unavailable})
+	}
+	return out
+}
+
+// ask returns what the first validator says that does not accept a trial. It calls
+// waits before anything that may take long.
+func (all judges) ask(ctx context.Context, t acceptance.Trial, waits func()) acceptance.Answer {
+	for _, j := range all {
+		if a := j.ask(ctx, t, waits); len(a.Refusals) > 0 || a.Unavailable != "" {
+			return a
+		}
+	}
+	return acceptance.Answer{}
+}
+
+// needed reports whether some validator has to see a trial.
+func (all judges) needed(t acceptance.Trial) bool {
+	return slices.ContainsFunc(all, func(j *judge) bool { return j.needed(t) })
+}
+
+// needed reports whether a trial differs, from what was accepted with the validator's
+// consent, in anything that it judges.
+func (j *judge) needed(t acceptance.Trial) bool {
+	return t.Base.View().Revision() == 0 || j.concerns(t.Delta)
+}
+
+func (j *judge) ask(ctx context.Context, t acceptance.Trial, waits func()) acceptance.Answer {
+	if !j.needed(t) {
+		return acceptance.Answer{}
+	}
+	if err := j.begin(ctx, waits); err != nil {
+		return acceptance.Answer{Unavailable: j.Name() + ": " + err.Error()}
+	}
+	defer func() { <-j.turn }()
+	delta := j.graph.Between(j.at, t.State)
+	if j.at.View().Revision() != 0 && !j.concerns(delta) {
+		return acceptance.Answer{} // it has seen just this
+	}
+	waits()
+	c := j.candidate(delta, t.State)
+	v := j.Validate(ctx, c)
+	j.unavailable(j.Name(), v.Unavailable)
+	switch {
+	case v.Unavailable != "" && j.Required:
+		return acceptance.Answer{Unavailable: j.Name() + ": " + v.Unavailable}
+	case v.Unavailable != "":
+		return acceptance.Answer{}
+	case len(v.Refusals) == 0:
+		j.at = t.State
+		return acceptance.Answer{}
+	}
+	return acceptance.Answer{Refusals: j.refusals(v, c)}
+}
+
+// begin takes the turn, as soon as nobody else asks.
+func (j *judge) begin(ctx context.Context, waits func()) error {
+	select {
+	case j.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	waits()
+	select {
+	case j.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// concerns reports whether a delta has resources of types that the validator judges.
+func (j *judge) concerns(delta derive.Delta) bool {
+	for _, collection := range j.graph.Resources() {
+		for c := range derive.Changes(delta, collection.Of) {
+			for _, o := range []envoy.Output{c.Old, c.New} {
+				if o.Resource != nil && j.Judges(o.Resource.Type) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (j *judge) candidate(delta derive.Delta, state derive.State) validator.Candidate {
+	return validator.Candidate{
+		Delta: j.graph.changed(delta), Inverse: j.graph.changed(j.graph.Between(state, j.at)),
+		Baseline: j.graph.published(j.at), All: j.graph.published(state),
+	}
+}
+
+// changed is a delta in the words of the proxies: of what can be made, what differs.
+func (g *Graph) changed(delta derive.Delta) xdsserve.Update {
+	var u xdsserve.Update
+	for _, collection := range g.Resources() {
+		for c := range derive.Changes(delta, collection.Of) {
+			switch {
+			case c.Has && c.New.Resource != nil:
+				u.Set = append(u.Set, *c.New.Resource)
+			case c.Had && c.Old.Resource != nil:
+				u.Remove = append(u.Remove, xdsserve.Scoped{Group: c.Old.Resource.Group, Name: c.Old.Resource.Name})
+			}
+		}
+	}
+	return u
+}
+
+// published yields the resources of a state.
+func (g *Graph) published(s derive.State) iter.Seq[xdsserve.Resource] {
+	return func(yield func(xdsserve.Resource) bool) {
+		for _, collection := range g.Resources() {
+			for _, o := range derive.Items(s, collection.Of) {
+				if o.Resource != nil && !yield(*o.Resource) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// refusals are a validator's in the words of acceptance.
+func (j *judge) refusals(v validator.Verdict, c validator.Candidate) []acceptance.Refusal {
+	out := make([]acceptance.Refusal, 0, len(v.Refusals))
+	for _, r := range v.Refusals {
+		reason := r.Reason
+		if reason.Name == "" {
+			reason = verdict.RefusedByValidator
+		}
+		refusal := acceptance.Refusal{
+			Culprits: r.Objects, By: j.Name(),
+			Step: reason.Step(verdict.Accept, verdict.WasRejected, j.Name()+": "+r.Message).At(r.Field),
+		}
+		if len(r.Resources) > 0 {
+			refusal.Suspects = func() []store.Key { return originsOf(r.Resources, c) }
+		}
+		out = append(out, refusal)
+	}
+	return out
+}
+
+// originsOf are the objects that resources of a candidate were made from.
+func originsOf(names []xdsserve.Scoped, c validator.Candidate) []store.Key {
+	wanted := make(map[xdsserve.Scoped]bool, len(names))
+	for _, n := range names {
+		wanted[n] = true
+	}
+	var out []store.Key
+	from := func(r xdsserve.Resource) {
+		name := xdsserve.Scoped{Group: r.Group, Name: r.Name}
+		if !wanted[name] {
+			return
+		}
+		delete(wanted, name)
+		for _, origin := range r.Origins {
+			if ref, ok := envoy.ParseOrigin(origin); ok {
+				out = append(out, ref)
+			}
+		}
+	}
+	for _, r := range c.Delta.Set {
+		from(r)
+	}
+	if len(wanted) == 0 {
+		return out
+	}
+	for r := range c.All {
+		from(r)
+	}
+	return out
+}
