@@ -10,8 +10,8 @@ import (
 // dependency may have, or it was named together with others that are at fault.
 func (s *search) again() {
 	for moved := true; moved; {
-		moved = false
 		s.wake()
+		moved = s.amongSuspects()
 		for _, g := range s.byAge() {
 			if s.stopped() || !s.mayBeMended(s.withheld[g.identity]) {
 				continue

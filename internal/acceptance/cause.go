@@ -35,6 +35,7 @@ func (s *search) named(t attempt, open []group) map[string]cause {
 			c.steps = append(c.steps, refusal.Step)
 			c.rests = append(append(append(c.rests, keysOf(guilty)...), refusal.Culprits...), refusal.Step.Related...)
 			c.own = c.own && len(guilty) == 1
+			c.suspect = len(guilty) > few
 			found[g.identity] = c
 		}
 	}

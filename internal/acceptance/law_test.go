@@ -215,6 +215,37 @@ func TestCostOfASearch(t *testing.T) {
 	}
 }
 
+// TestCostAmongSuspects: where a refusal names all that a bad output was made from, the
+// bad ones are found by halving these, and what has no part in it advances at once.
+func TestCostAmongSuspects(t *testing.T) {
+	for _, bad := range []int{1, 2, 3} {
+		const n = 64
+		p := newPlanted()
+		rules := p.rules()
+		validate := rules.Validate
+		rules.Validate = func(trial acceptance.Trial) acceptance.Answer {
+			a := validate(trial)
+			for i := range a.Refusals {
+				a.Refusals[i].Suspects = func() []store.Key {
+					var all []store.Key
+					for key := range derive.Items(trial.State, p.out) {
+						if key != "innocent" {
+							all = append(all, word(key))
+						}
+					}
+					return all
+				}
+			}
+			return a
+		}
+		most := 2*bad*(bits.Len(uint(n-1))+1) + 2 + bad + 1
+		d := rules.Round(acceptance.Input{Observed: plantedAmong(n, bad, "bad?").Apply(set("innocent", "x"))})
+		if d.Trials > most || len(d.Rejected) != bad {
+			t.Errorf("%d bad among %d: %d trials and %d rejected, want at most %d trials", bad, n, d.Trials, len(d.Rejected), most)
+		}
+	}
+}
+
 // plantedAmong spreads bad words among n.
 func plantedAmong(n, bad int, fault string) store.View {
 	var edits []store.Edit

@@ -45,6 +45,8 @@ type cause struct {
 	// own tells that the refusal names this group and nothing else that is open:
 	// no other group can mend it but those that it rests on.
 	own bool
+	// suspect tells that the refusal named it with others, of which few may be at fault.
+	suspect bool
 	// at is how often the base had moved when it was refused.
 	at int
 }
