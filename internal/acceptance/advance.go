@@ -20,11 +20,13 @@ func (r Rules) Advance(in Input) Decision {
 			}
 		}
 	}
+	fell := s.fell()
 	clear(s.withheld)
 	d := s.decision()
 	d.Rejected = rejected
-	if len(s.unresolved) > 0 { // not even what is accepted is valid any more
+	if len(s.unresolved) > 0 || fell { // not even what is accepted is valid any more, or may stay
 		d.State, d.Delta, d.Unresolved = in.Accepted, derive.Delta{}, nil
+		d.Rejected = maps.Clone(in.Standing)
 	}
 	return d
 }

@@ -112,22 +112,7 @@ func (s *search) joined(groups []group) (moved bool) {
 // leaveOneOut tries groups without one of them, each in turn, and reports whether
 // that advanced; the one left out, the youngest that can be, is withheld.
 func (s *search) leaveOneOut(groups []group) bool {
-	if len(groups) < 2 {
-		return false
-	}
-	for i := len(groups) - 1; i >= 0 && !s.stopped(); i-- {
-		rest := append(append([]group{}, groups[:i]...), groups[i+1:]...)
-		t := s.try(rest)
-		if !t.ok {
-			continue
-		}
-		s.advance(t, rest)
-		if !s.isWithheld(groups[i]) {
-			s.halve(groups[i:i+1], false)
-		}
-		return true
-	}
-	return false
+	return len(groups) > 1 && s.leaveOut(groups, 1)
 }
 
 // components are withheld groups, those together whose refusals rest on one another.

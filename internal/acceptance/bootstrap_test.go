@@ -2,6 +2,7 @@ package acceptance_test
 
 import (
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -142,5 +143,26 @@ func TestWhatIsNoObjectAlwaysAdvances(t *testing.T) {
 
 	if diff := cmp.Diff(map[string]string{"setting": "s"}, maps.Collect(derive.Items(d.State, p.out))); diff != "" {
 		t.Errorf("accepted (-want +got):\n%s", diff)
+	}
+}
+
+// TestCostWithoutValidEmptyView: where nothing is not valid, one bad word among n is
+// found in O(log n) trials if what is required is not beside it, and in at most half
+// as many more than n if it is.
+func TestCostWithoutValidEmptyView(t *testing.T) {
+	const n = 256
+	for _, at := range []struct{ bad, root, most int }{
+		{bad: 0, root: 200, most: 40}, {bad: 40, root: 200, most: 40}, {bad: 254, root: 3, most: 40}, {bad: 0, root: 1, most: n + n/2 + 20},
+	} {
+		p := newPlanted()
+		root := strconv.Itoa(1000+at.root) + "-root"
+		edits := []store.Edit{set(root, "x")}
+		for i := range n {
+			edits = append(edits, set(strconv.Itoa(1000+i), map[bool]string{true: "bad?", false: "x"}[i == at.bad]))
+		}
+		d := p.requiring(root).Round(acceptance.Input{Observed: store.View{}.Apply(edits...)})
+		if d.NoBaseline || len(d.Rejected) != 1 || d.Trials > at.most {
+			t.Errorf("%+v: no baseline %v, %d rejected in %d trials", at, d.NoBaseline, len(d.Rejected), d.Trials)
+		}
 	}
 }

@@ -21,7 +21,11 @@
 //     of objects that are bad only together the older stays;
 //   - cost: Decision.Trials is bounded by the number of bad objects, not by that of
 //     objects; standing rejections cost none. The exception is where not even the
-//     view without any object is valid: then each is left out in turn.
+//     view without any object is valid: then parts are left out in turn, down to each
+//     object alone;
+//   - fallbacks: what Rules.Fallback does not let stay never serves while the observed
+//     revision is withheld, and closed is absent; what is not valid without it is
+//     closed, too.
 //
 // It knows no kinds and no routing: evaluation, checks and validators are passed
 // in. It never logs or reads a clock, and blocks only where a validator does.

@@ -18,32 +18,29 @@ func (r Rules) Round(in Input) Decision {
 // decide goes from the cheapest way to find what is at fault to the dearest, and
 // ends where everything else has advanced.
 func (s *search) decide() {
-	if open := s.byProvenance(s.open); len(open) > 0 && !s.stopped() {
+	if open, found := s.byProvenance(s.open); !found && !s.stopped() {
 		s.bisect(open)
 	}
+	s.reopen()
 	s.again()
 	s.together()
 }
 
 // byProvenance tries groups without those that refusals name, until what is left is
-// accepted or refused for a reason that names none. It returns what is left to search.
-func (s *search) byProvenance(open []group) []group {
+// accepted, and otherwise returns what is left to search.
+func (s *search) byProvenance(open []group) (left []group, found bool) {
 	for {
 		t := s.try(open)
 		if t.ok {
 			s.advance(t, open)
-			return nil
+			return nil, true
 		}
 		if s.stopped() {
-			return open
+			return open, false
 		}
 		named := s.named(t, open)
-		if len(named) == 0 {
-			if len(open) == 0 { // nothing can be withheld
-				s.unresolved = t.refusals
-				s.advance(t, nil)
-			}
-			return open
+		if len(named) == 0 && !(len(open) == 0 && s.closeDependents(t)) {
+			return open, s.resign(t, open)
 		}
 		for _, c := range named {
 			s.withhold(c)
@@ -52,11 +49,22 @@ func (s *search) byProvenance(open []group) []group {
 	}
 }
 
+// resign accepts what is refused although nothing can be withheld to mend it: then
+// the values at fault are left out of the outputs.
+func (s *search) resign(t attempt, open []group) bool {
+	if len(open) > 0 || len(s.lowered) > 0 {
+		return false
+	}
+	s.unresolved = t.refusals
+	s.advance(t, nil)
+	return true
+}
+
 // bisect searches groups that are bad as a whole, starting from something valid: the
-// accepted revisions, or nothing at all, or everything observed but one object.
+// accepted revisions, or nothing at all, or everything observed but a part of it.
 func (s *search) bisect(groups []group) {
 	if s.holds() {
-		s.halve(groups, true)
+		s.halve(groups, len(s.dependents) == 0)
 		return
 	}
 	if s.in.Accepted.View().Revision() != 0 && !s.stopped() {
@@ -65,12 +73,16 @@ func (s *search) bisect(groups []group) {
 			return
 		}
 	}
-	s.noBaseline = !s.stopped() && !s.leaveOneOut(s.open) && !s.stopped()
+	s.noBaseline = !s.stopped() && !s.leavePartOut(s.open) && !s.stopped()
 }
 
-// holds reports whether the base itself is valid.
+// holds reports whether the base itself is valid, or can be made so by closing what
+// depends on what fell back.
 func (s *search) holds() bool {
 	t := s.try(nil)
+	for !t.ok && s.closeDependents(t) {
+		t = s.try(nil)
+	}
 	if t.ok {
 		s.advance(t, nil)
 	}
@@ -80,8 +92,8 @@ func (s *search) holds() bool {
 // forget starts from nothing: everything observed is to be decided about.
 func (s *search) forget() {
 	s.base, s.forgot = derive.State{}, true
+	s.under, s.lowered, s.dependents, s.resting = s.base.View(), nil, nil, nil
 	s.open, s.always = s.captured(s.base.View(), s.in.Observed)
-	s.resting = nil
 	clear(s.standing)
 	clear(s.withheld)
 }
@@ -123,6 +135,10 @@ func (s *search) decision() Decision {
 	} else if s.advances > 1 || s.forgot {
 		d.Delta = s.Between(s.in.Accepted, s.base)
 	}
+	for key, r := range d.Rejected {
+		s.serving(&r)
+		d.Rejected[key] = r
+	}
 	for _, c := range s.withheld {
 		for _, key := range c.keys {
 			d.Rejected[key] = s.reject(key, c)
@@ -133,13 +149,14 @@ func (s *search) decision() Decision {
 
 func (s *search) reject(key store.Key, c cause) Rejection {
 	observed, _ := s.in.Observed.Get(key)
-	_, retained := s.base.View().Get(key)
-	out := Rejection{Object: key, Refused: observed, Retained: retained, Steps: c.steps, By: c.by, rests: map[store.Key]any{}, loose: c.loose}
+	out := Rejection{Object: key, Refused: observed, Steps: c.steps, By: c.by, rests: map[store.Key]any{}, loose: c.loose}
 	for _, other := range c.rests {
 		if s.identity(other) != c.identity {
 			out.rests[other], _ = s.in.Observed.Get(other)
 		}
 	}
+	s.serving(&out)
+	s.mends(&out)
 	if s.Testify != nil {
 		out.Evidence = s.Testify(c.trial, key)
 	}

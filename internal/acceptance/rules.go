@@ -58,6 +58,16 @@ type Rules struct {
 	// Created orders objects that are bad only together: the older stays. Nil
 	// orders by name alone.
 	Created func(value any) (unixNano int64)
+	// Fallback is what may serve of an object while its observed revision is
+	// withheld: accepted itself, which retains it; nil, which closes it; a value
+	// between both; or observed itself, which is never withheld then. It gives what it
+	// gave again: Fallback(k, Fallback(k, a, o), o) is Fallback(k, a, o). It is not
+	// asked where nothing was accepted. Nil retains.
+	Fallback func(key store.Key, accepted, observed any) any
+	// MayClose tells whether an object that did not change may be absent when it is not
+	// valid beside a change that is never withheld. Nil is yes; no is for what protects
+	// others by being there.
+	MayClose func(store.Key) bool
 }
 
 // Rejection is an observed revision that is not accepted.
@@ -65,8 +75,12 @@ type Rejection struct {
 	Object store.Key
 	// Refused is the observed value; nil is a deletion that was refused.
 	Refused any
-	// Retained tells that an earlier accepted revision stays in force.
-	Retained bool
+	// Retained tells that an earlier accepted revision stays in force; Narrowed, that
+	// it does only as far as Rules.Fallback lets it.
+	Retained, Narrowed bool
+	// Closed tells that an accepted revision served and nothing of the object does
+	// now: by Rules.Fallback, because it expired, or because it depends on what did.
+	Closed bool
 	// Steps say why; never empty.
 	Steps []verdict.Step
 	// By names the validator that refused it; empty is Rules.Check.
@@ -91,6 +105,9 @@ type Input struct {
 	Accepted derive.State
 	// Standing are the rejections of the last round.
 	Standing map[store.Key]Rejection
+	// Expired are objects of which no earlier revision may serve any longer: while
+	// rejected they are closed.
+	Expired map[store.Key]bool
 	// Reconsider tries loose rejections again, whatever has changed.
 	Reconsider bool
 	// Patient lets loose rejections stand although what they rest on has changed, which

@@ -19,6 +19,9 @@ type search struct {
 	standing map[store.Key]Rejection // and why, by key
 
 	base        derive.State
+	under       store.View   // what serves of what a trial leaves out
+	lowered     []store.Key  // where under is not as the base was
+	dependents  []group      // closed although they did not change
 	delta       derive.Delta // of the last advance
 	faults      []derive.Fault
 	advances    int
@@ -54,11 +57,11 @@ type cause struct {
 func newSearch(r Rules, in Input) *search {
 	s := &search{
 		Rules: r, in: in, base: in.Accepted, standing: map[store.Key]Rejection{}, withheld: map[string]cause{},
-		work: derive.Work{Functions: map[string]int{}},
+		work: derive.Work{Functions: map[string]int{}}, under: in.Accepted.View(),
 	}
 	groups, always := r.captured(in.Accepted.View(), in.Observed)
 	s.always = always
-	s.open = except(groups, func(g group) bool {
+	s.open = except(s.lower(groups), func(g group) bool {
 		stands := s.stands(g)
 		if stands {
 			s.resting = append(s.resting, g)
@@ -136,12 +139,12 @@ func (s *search) candidate(groups []group) store.View {
 	in := keysOf(groups)
 	out := s.outside(groups)
 	if len(out) <= len(in) || s.advances == 0 && len(groups) == len(s.open) {
-		return s.in.Observed.Substitute(s.base.View(), out...)
+		return s.in.Observed.Substitute(s.under, out...)
 	}
-	return s.base.View().Substitute(s.in.Observed, append(in, s.always...)...)
+	return s.under.Substitute(s.in.Observed, append(in, s.always...)...)
 }
 
-// outside are the keys that a trial of groups leaves as they are in the base.
+// outside are the keys that a trial of groups leaves as they are under it.
 func (s *search) outside(groups []group) []store.Key {
 	inside := make(map[string]bool, len(groups))
 	for _, g := range groups {
@@ -162,7 +165,7 @@ func (s *search) outside(groups []group) []store.Key {
 
 // advance makes a valid trial the base.
 func (s *search) advance(t attempt, groups []group) {
-	s.base, s.delta = t.State, t.Delta
+	s.base, s.under, s.delta = t.State, t.State.View(), t.Delta
 	s.faults = append(s.faults, t.Faults...)
 	s.advances++
 	for _, g := range groups {
