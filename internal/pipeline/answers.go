@@ -32,9 +32,11 @@ func (l *Loop) answer(ctx context.Context, e xdsserve.Event) {
 	case xdsserve.Settled:
 		l.board.answered(e.Proxy, false, e.At)
 		l.tellLanded(l.inflight.settle(e.Proxy, e.Group, e.Seq))
+		l.proveLanded()
 		l.probeSettled(ctx, e)
 	case xdsserve.Refused:
 		l.refused(ctx, e)
+		l.refusedByAll(e)
 	case xdsserve.Doubted:
 		l.Log.Warn("proxy refused a response; its resources go again one by one", observe.KeyProxy, e.Proxy,
 			observe.KeyGateway, e.Group, observe.KeyMessage, e.Message)

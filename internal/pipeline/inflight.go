@@ -3,6 +3,7 @@ package pipeline
 import (
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
@@ -23,16 +24,17 @@ type inflight struct {
 type flight struct {
 	seq     uint64
 	changes []change
+	before  derive.State    // what was accepted before it
 	waiting map[string]bool // by node id
 }
 
 // add notes a round; proxies are those that must answer.
-func (f *inflight) add(seq uint64, changes []change, proxies []string) {
+func (f *inflight) add(seq uint64, changes []change, before derive.State, proxies []string) {
 	waiting := make(map[string]bool, len(proxies))
 	for _, p := range proxies {
 		waiting[p] = true
 	}
-	f.rounds = append(f.rounds, flight{seq: seq, changes: changes, waiting: waiting})
+	f.rounds = append(f.rounds, flight{seq: seq, changes: changes, before: before, waiting: waiting})
 }
 
 // firstOf stands for whichever proxy of a group comes first.

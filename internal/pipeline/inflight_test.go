@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
@@ -21,8 +22,8 @@ func landed(flights []flight) []uint64 {
 func TestRoundLandsWhenEveryProxyHasAnswered(t *testing.T) {
 	var f inflight
 	one := []change{{key: store.Key{Name: "a"}}}
-	f.add(1, one, []string{"p", "q"})
-	f.add(2, one, []string{"q"})
+	f.add(1, one, derive.State{}, []string{"p", "q"})
+	f.add(2, one, derive.State{}, []string{"q"})
 
 	if got := landed(f.settle("p", "g", 1)); got != nil {
 		t.Errorf("landed %v while q has not answered", got)
@@ -34,7 +35,7 @@ func TestRoundLandsWhenEveryProxyHasAnswered(t *testing.T) {
 
 func TestRoundDoesNotWaitForAProxyThatLeft(t *testing.T) {
 	var f inflight
-	f.add(1, nil, []string{"p"})
+	f.add(1, nil, derive.State{}, []string{"p"})
 
 	if got := landed(f.gone("p")); len(got) != 1 {
 		t.Errorf("landed %v, want the round", got)
@@ -43,7 +44,7 @@ func TestRoundDoesNotWaitForAProxyThatLeft(t *testing.T) {
 
 func TestRoundWithoutProxiesLandsAtOnce(t *testing.T) {
 	var f inflight
-	f.add(0, nil, nil)
+	f.add(0, nil, derive.State{}, nil)
 
 	if got := landed(f.landed()); len(got) != 1 {
 		t.Errorf("landed %v, want the round", got)
@@ -52,7 +53,7 @@ func TestRoundWithoutProxiesLandsAtOnce(t *testing.T) {
 
 func TestRoundOfANewGatewayWaitsForItsFirstProxy(t *testing.T) {
 	var f inflight
-	f.add(1, nil, []string{firstOf("shop/new")})
+	f.add(1, nil, derive.State{}, []string{firstOf("shop/new")})
 
 	if got := landed(f.settle("p", "shop/old", 1)); got != nil {
 		t.Errorf("landed %v by the proxy of another Gateway", got)

@@ -194,11 +194,7 @@ func originsOf(names []xdsserve.Scoped, c validator.Candidate) []store.Key {
 			return
 		}
 		delete(wanted, name)
-		for _, origin := range r.Origins {
-			if ref, ok := envoy.ParseOrigin(origin); ok {
-				out = append(out, ref)
-			}
-		}
+		out = append(out, keysOfOrigins(r.Origins)...)
 	}
 	for _, r := range c.Delta.Set {
 		from(r)

@@ -23,6 +23,8 @@ type lane struct {
 	began   time.Time
 	// base is how often something had been accepted when it began.
 	base int
+	// rollback tells that it starts from what the proxies had before they refused something.
+	rollback bool
 	// races counts how often it was finished after its base had moved.
 	races int
 
@@ -47,9 +49,9 @@ func (n *lane) waits() { n.slowOnce.Do(func() { close(n.slow) }) }
 // turns on and finds the lane finished later.
 func (l *Loop) start(ctx context.Context, n *lane, decide func(acceptance.Rules, acceptance.Input) acceptance.Decision) (quick bool) {
 	n.slow, n.done, n.base = make(chan struct{}), make(chan struct{}), l.acceptances
-	rules := l.rules
+	rules, check := l.rules, l.checkOf(l.fleet.snapshot())
 	rules.Check = func(trial derive.Result) []acceptance.Refusal {
-		refusals := l.rules.Check(trial)
+		refusals := check(trial)
 		if len(refusals) > 0 {
 			n.waits()
 		}
@@ -93,6 +95,10 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 		captured: l.observed, pending: l.pending, began: now,
 	}
 	l.pending = map[store.Key]time.Time{} // fresh: to go through a map takes as long as it ever was
+	if l.fleet.rollback {
+		l.fleet.rollback = false
+		n.back(l.fleet.proven)
+	}
 	l.run(ctx, n)
 }
 
@@ -111,14 +117,20 @@ func (l *Loop) run(ctx context.Context, n *lane) {
 func (l *Loop) endRound(ctx context.Context) {
 	n := l.search
 	l.search = nil
-	if n.base != l.acceptances && n.decision.Unavailable == "" {
+	moved := n.base != l.acceptances
+	if moved && !n.rollback && n.decision.Unavailable == "" {
 		l.run(ctx, l.again(n))
 		return
 	}
-	fresh := len(l.pending) > 0
-	if n.base == l.acceptances {
+	fresh := len(l.pending) > 0 || moved && n.rollback
+	switch {
+	case !moved && n.rollback:
+		l.fromProven(n, l.Now())
+		fallthrough
+	case !moved:
 		l.take(ctx, n)
-	} else {
+	default:
+		l.fleet.rollback = l.fleet.rollback || n.rollback
 		l.keepPending(n)
 	}
 	l.aside = nil
@@ -230,6 +242,7 @@ func (l *Loop) endpoints(ctx context.Context, now time.Time) {
 	}
 	n := l.narrow(pending, now)
 	rules := l.rules
+	rules.Check = l.checkOf(l.fleet.snapshot())
 	rules.Validate = func(t acceptance.Trial) acceptance.Answer {
 		if l.judges.needed(t) {
 			return acceptance.Answer{Unavailable: "to be asked in a round"}

@@ -95,6 +95,7 @@ type Loop struct {
 	// acceptances counts how often something was accepted.
 	acceptances int
 	patience    patience
+	fleet       fleet
 	inflight    inflight
 	probing     map[model.GatewayID]*probe
 	slow        map[model.GatewayID]time.Time // Gateways with slow clusters: when to look again

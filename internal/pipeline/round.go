@@ -25,7 +25,10 @@ const (
 // take makes what a lane decided the accepted state and publishes it.
 func (l *Loop) take(ctx context.Context, n *lane) {
 	decision, now := n.decision, l.Now()
-	changes := l.changes(n)
+	changes, before := l.changes(n), l.accepted
+	if n.rollback {
+		before = n.in.Accepted
+	}
 	l.accepted, l.rejected = decision.State, decision.Rejected
 	l.acceptances++
 	l.keepPending(n)
@@ -51,7 +54,7 @@ func (l *Loop) take(ctx context.Context, n *lane) {
 	if decision.NoBaseline {
 		return
 	}
-	l.publish(ctx, decision.Delta, changes)
+	l.publish(ctx, decision.Delta, changes, before)
 	l.remember(l.layouts.follow(decision.Delta, l.Graph.Compiled.Model.Tables, now), now)
 }
 
@@ -65,7 +68,7 @@ func (l *Loop) show(now time.Time) *published {
 }
 
 // publish hands the delta to the proxies and the processes that run them.
-func (l *Loop) publish(ctx context.Context, delta derive.Delta, changes []change) {
+func (l *Loop) publish(ctx context.Context, delta derive.Delta, changes []change, before derive.State) {
 	if !l.started || l.gatewaysChanged(delta) { // the first time ends what earlier Gateways left running
 		l.Proxies.Ensure(l.gateways())
 	}
@@ -83,7 +86,7 @@ func (l *Loop) publish(ctx context.Context, delta derive.Delta, changes []change
 		l.tellLoaded()
 		return
 	}
-	l.inflight.add(seq, changes, waiting)
+	l.inflight.add(seq, changes, before, waiting)
 	l.tellLanded(l.inflight.landed())
 }
 

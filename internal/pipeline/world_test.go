@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,7 @@ type proxies struct {
 	seq       uint64
 	connected map[string]bool // groups
 	refusing  string          // message of the refusal of every listener, or empty
+	dislikes  string          // refuses what has this text
 	published map[scoped]xdsserve.Resource
 	retried   []scoped
 	events    []xdsserve.Event
@@ -79,6 +81,9 @@ func (p *proxies) Standing(group string, names ...xdsserve.Name) xdsserve.Standi
 		return xdsserve.Standing{}
 	}
 	for _, n := range names {
+		if r := p.published[scoped{Group: group, Name: n}]; p.dislikes != "" && strings.Contains(string(r.Body), p.dislikes) {
+			return xdsserve.Standing{Total: 1, Refusals: []xdsserve.Refusal{{Proxy: group + "/1", Name: n, Version: r.Version, Message: "I cannot take it"}}}
+		}
 		if n.Type == xdsserve.Listener && p.refusing != "" {
 			return xdsserve.Standing{Total: 1, Refusals: []xdsserve.Refusal{{Proxy: group + "/1", Name: n, Message: p.refusing}}}
 		}
