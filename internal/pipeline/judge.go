@@ -2,8 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
@@ -81,7 +83,7 @@ func (j *judge) ask(ctx context.Context, t acceptance.Trial, waits func()) accep
 	}
 	waits()
 	c := j.candidate(delta, t.State)
-	v := j.Validate(ctx, c)
+	v := j.validate(ctx, c)
 	j.unavailable(j.Name(), v.Unavailable)
 	switch {
 	case v.Unavailable != "" && j.Required:
@@ -93,6 +95,21 @@ func (j *judge) ask(ctx context.Context, t acceptance.Trial, waits func()) accep
 		return acceptance.Answer{}
 	}
 	return acceptance.Answer{Refusals: j.refusals(v, c)}
+}
+
+// longest bounds one verdict of any validator; each has a shorter limit of its own.
+const longest = time.Minute
+
+// validate asks the validator itself. One that panics is unavailable.
+func (j *judge) validate(ctx context.Context, c validator.Candidate) (v validator.Verdict) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	defer func() {
+		if failed := recover(); failed != nil {
+			v = validator.Verdict{Unavailable: fmt.Sprintf("it failed: %v; please report this as a bug", failed)}
+		}
+	}()
+	return j.Validate(ctx, c)
 }
 
 // begin takes the turn, as soon as nobody else asks.

@@ -84,9 +84,11 @@ const maxRaces = 3
 // was observed since is tried on what is accepted now.
 func (l *Loop) round(ctx context.Context, now time.Time) {
 	if l.search != nil {
+		l.missed = true
 		l.beside(ctx, now)
 		return
 	}
+	l.missed = false
 	over := l.patience.take(now)
 	n := &lane{
 		in: acceptance.Input{
@@ -122,8 +124,10 @@ func (l *Loop) endRound(ctx context.Context) {
 		l.run(ctx, l.again(n))
 		return
 	}
-	fresh := len(l.pending) > 0 || moved && n.rollback
+	fresh := l.missed || len(l.pending) > 0 || moved && n.rollback
 	switch {
+	case !l.started && n.decision.Unavailable != "": // a part of the first configuration is no configuration
+		l.keepPending(n)
 	case !moved && n.rollback:
 		l.fromProven(n, l.Now())
 		fallthrough

@@ -269,3 +269,35 @@ func TestRepairDuringTheSearch(t *testing.T) {
 		}
 	})
 }
+
+// Until the first configuration is accepted nothing is published, no proxy of an
+// earlier process is ended, and the instance is not ready.
+func TestTheFirstConfigurationWaitsForARequiredValidator(t *testing.T) {
+	v := &scripted{down: "cannot be reached"}
+	inJudgedWorld(t, []Judged{{Validator: v, Required: true}}, func(w world) {
+		if err := w.loop.Reporter().Ready(); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
+			w.Errorf("ready: %v", err)
+		}
+		if w.proxies.ensured || len(w.proxies.published) > 0 {
+			w.Error("something is published or run")
+		}
+		v.is(0, "")
+		time.Sleep(lastPatience)
+		synctest.Wait()
+		w.connect(edgeGroup)
+		if err := w.loop.Reporter().Ready(); err != nil {
+			w.Errorf("available again: %v", err)
+		}
+	})
+}
+
+// A validator that fails is unavailable, and takes nothing down.
+func TestAValidatorThatPanics(t *testing.T) {
+	v := &scripted{judges: func(validator.Candidate) []validator.Refusal { panic("no") }}
+	inJudgedWorld(t, []Judged{{Validator: v}}, func(w world) {
+		w.connect(edgeGroup)
+		if got := w.why("HTTPRoute", "shop/shop").State; got != verdict.Serving {
+			w.Errorf("the route is %s", got)
+		}
+	})
+}

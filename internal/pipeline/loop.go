@@ -92,6 +92,7 @@ type Loop struct {
 	search   *lane                   // the round in progress
 	side     *lane                   // what is tried beside it
 	aside    map[store.Key]any       // what was tried beside it and not accepted
+	missed   bool                    // a round was due while one was in progress
 	// acceptances counts how often something was accepted.
 	acceptances int
 	patience    patience

@@ -30,7 +30,7 @@ func (g *Graph) Offline(batch snapshot.Batch, controller string, bind netip.Addr
 	}
 	r.board.observe(batch)
 	r.board.current.Store(&published{
-		observed: observed, state: decision.State, rejected: decision.Rejected, faults: faultsByObject(decision.State), at: now,
+		observed: observed, state: decision.State, rejected: decision.Rejected, faults: faultsByObject(decision.State), at: now, decided: true,
 	})
 	for id := range derive.Items(decision.State, g.Compiled.Model.Gateways) {
 		r.board.setFacts(model.GatewayID(id), r.allProgrammed(decision.State, model.GatewayID(id)))

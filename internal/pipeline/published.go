@@ -15,4 +15,5 @@ type published struct {
 	rejected map[store.Key]acceptance.Rejection
 	faults   map[store.Key][]derive.Fault // functions that failed, by each object they saw
 	at       time.Time
+	decided  bool // something was accepted, if only that there is nothing
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -122,7 +123,10 @@ func (r *Reporter) ConfigDump(ctx context.Context, gateway string) ([]byte, erro
 func (r *Reporter) Ready() error {
 	at := r.board.current.Load()
 	if at.at.IsZero() {
-		return fmt.Errorf("no configuration was read yet")
+		return errors.New("no configuration was read yet")
+	}
+	if !at.decided {
+		return errors.New("no configuration was accepted yet" + r.board.unavailability())
 	}
 	if waiting := waitingListeners(r.graph, at.state, r.board); len(waiting) > 0 {
 		return fmt.Errorf("%d listeners are not programmed yet, first %s", len(waiting), waiting[0])

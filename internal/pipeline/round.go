@@ -30,7 +30,9 @@ func (l *Loop) take(ctx context.Context, n *lane) {
 		before = n.in.Accepted
 	}
 	l.accepted, l.rejected = decision.State, decision.Rejected
-	l.acceptances++
+	if !decision.NoBaseline {
+		l.acceptances++
+	}
 	l.keepPending(n)
 
 	for _, f := range decision.Faults {
@@ -62,6 +64,7 @@ func (l *Loop) take(ctx context.Context, n *lane) {
 func (l *Loop) show(now time.Time) *published {
 	at := &published{
 		observed: l.observed, state: l.accepted, rejected: l.rejected, faults: faultsByObject(l.accepted), at: now,
+		decided: l.acceptances > 0,
 	}
 	l.board.current.Store(at)
 	return at

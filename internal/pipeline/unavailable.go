@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -33,10 +34,13 @@ func (b *board) setUnavailable(validator, why string) (before string) {
 	return before
 }
 
-// unavailableValidators are those that give no verdict now, in order, each with why.
-func (b *board) unavailableValidators() (names []string, why map[string]string) {
+// unavailability names a validator that gives no verdict now, ready to follow a
+// sentence; it is empty when all do.
+func (b *board) unavailability() string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	why = maps.Clone(b.unavailable)
-	return slices.Sorted(maps.Keys(why)), why
+	for _, name := range slices.Sorted(maps.Keys(b.unavailable)) {
+		return fmt.Sprintf(": the validator %q is unavailable: %s", name, b.unavailable[name])
+	}
+	return ""
 }

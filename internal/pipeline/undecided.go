@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
-
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
@@ -18,10 +16,7 @@ func (j join) undecided() bool {
 
 // waiting says what an undecided revision waits for, and what is in force until then.
 func (j join) waiting() string {
-	message := "being tried"
-	if names, why := j.reporter.board.unavailableValidators(); len(names) > 0 {
-		message = fmt.Sprintf("waits for the validator %q, which is unavailable: %s", names[0], why[names[0]])
-	}
+	message := "being tried" + j.reporter.board.unavailability()
 	if _, retained := j.at.state.View().Get(j.key); retained {
 		return message + "; the previous accepted revision keeps serving"
 	}

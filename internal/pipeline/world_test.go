@@ -42,6 +42,7 @@ type proxies struct {
 	events    []xdsserve.Event
 	signal    chan struct{}
 	running   []string
+	ensured   bool     // it was told what is to run
 	resolved  []string // clusters that have a host
 	gone      bool     // the admin socket does not answer
 }
@@ -127,7 +128,7 @@ func (p *proxies) say(kind xdsserve.EventKind, group string, change func(*xdsser
 func (p *proxies) Ensure(gateways []model.Gateway) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running = nil
+	p.running, p.ensured = nil, true
 	for _, g := range gateways {
 		p.running = append(p.running, string(g.ID))
 	}
