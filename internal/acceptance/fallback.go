@@ -15,13 +15,23 @@ const manyForced = 64
 // fallback is what may serve of an object while its observed revision is withheld.
 func (s *search) fallback(key store.Key, accepted, observed any) any {
 	switch {
-	case s.in.Expired[key] || accepted == nil:
+	case accepted == nil:
 		return nil
+	case s.in.Expired[key]:
+		return s.shut(key, accepted)
 	case s.Fallback == nil:
 		return accepted
 	default:
 		return s.Fallback(key, accepted, observed)
 	}
+}
+
+// shut is what of an object is left when nothing of it may serve.
+func (s *search) shut(key store.Key, value any) any {
+	if s.Close == nil || value == nil {
+		return nil
+	}
+	return s.Close(key, value)
 }
 
 // lower gives what is withheld its fallback: trials take from under whatever they
@@ -104,7 +114,7 @@ func (s *search) suspected(t attempt) map[string]cause {
 	return out
 }
 
-// closable are the objects of keys that serve unchanged and may be absent.
+// closable are the objects of keys that serve unchanged.
 func (s *search) closable(keys []store.Key) []group {
 	open := map[string]bool{}
 	for _, g := range s.open {
@@ -115,7 +125,7 @@ func (s *search) closable(keys []store.Key) []group {
 	for _, key := range keys {
 		identity := s.identity(key)
 		value, there := s.under.Get(key)
-		if identity == "" || open[identity] || !there || slices.Contains(s.always, key) || s.MayClose != nil && !s.MayClose(key) {
+		if identity == "" || open[identity] || !there || slices.Contains(s.always, key) || store.Identical(s.shut(key, value), value) {
 			continue
 		}
 		i, known := at[identity]
@@ -132,11 +142,12 @@ func (s *search) closable(keys []store.Key) []group {
 	return out
 }
 
-// close withholds an object that did not change: it is absent.
+// close withholds an object that did not change.
 func (s *search) close(c cause) {
 	edits := make([]store.Edit, 0, len(c.keys))
 	for _, key := range c.keys {
-		edits = append(edits, store.Edit{Key: key})
+		value, _ := s.under.Get(key)
+		edits = append(edits, store.Edit{Key: key, Value: s.shut(key, value)})
 	}
 	s.under = s.under.Apply(edits...)
 	s.open = append(s.open, c.group)
@@ -158,10 +169,10 @@ func (s *search) fell() bool {
 func (s *search) serving(r *Rejection) {
 	value, there := s.base.View().Get(r.Object)
 	before, served := s.in.Accepted.View().Get(r.Object)
-	was := s.in.Standing[r.Object]
-	r.Retained = there
-	r.Closed = !there && (served || was.Closed)
-	r.Narrowed = there && (served && !store.Identical(value, before) || was.Narrowed)
+	was, shut := s.in.Standing[r.Object], !there || store.Identical(s.shut(r.Object, value), value)
+	r.Retained = !shut
+	r.Closed = shut && (served || was.Closed)
+	r.Narrowed = !shut && (served && !store.Identical(value, before) || was.Narrowed)
 }
 
 // mends adds to what a rejection rests on the changes that were in every trial:

@@ -267,26 +267,30 @@ func TestRetainedCopyExpires(t *testing.T) {
 	}
 }
 
-// What protects others by being there is not closed; what it stands in the way of is.
-func TestWhatMayNotCloseStays(t *testing.T) {
+// What protects others by being there is not absent when it is closed.
+func TestClosedInAnotherForm(t *testing.T) {
 	p := newPlanted()
 	rules := p.falling()
-	rules.MayClose = func(key store.Key) bool { return key.Name != "b" }
-	rules.Check = func(trial derive.Result) []acceptance.Refusal {
-		view := trial.State.View()
-		_, guard := view.Get(word("b"))
-		_, behind := view.Get(word("c"))
-		if _, there := view.Get(word("forced-a")); there || !guard || !behind {
-			return nil
+	rules.Close = func(key store.Key, value any) any {
+		if key.Name == "b" {
+			return "shut"
 		}
-		return []acceptance.Refusal{{Culprits: []store.Key{word("b")}, Suspects: func() []store.Key { return []store.Key{word("b"), word("c")} }}}
+		return nil
 	}
-	observed := store.View{}.Apply(set("forced-a", "x"), set("b", "x"), set("c", "x"))
+	observed := store.View{}.Apply(set("forced-a", "x"), set("b", "needs:forced-a"), set("c", "x"))
 	d := rules.Round(acceptance.Input{Observed: observed})
+	in := acceptance.Input{Observed: observed.Apply(set("forced-a", nil)), Accepted: d.State}
 
-	d = rules.Round(acceptance.Input{Observed: observed.Apply(set("forced-a", nil)), Accepted: d.State})
+	d = rules.Round(in)
 
-	p.serves(t, d, map[string]string{"b": "x"})
+	p.serves(t, d, map[string]string{"b": "shut", "c": "x"})
+	if r := d.Rejected[word("b")]; !r.Closed || r.Retained {
+		t.Errorf("rejection %+v, want closed", r)
+	}
+	in = acceptance.Input{Observed: in.Observed, Accepted: d.State, Standing: d.Rejected}
+	if d = rules.Round(in); d.Trials != 1 || !d.Rejected[word("b")].Closed {
+		t.Errorf("%d trials and %+v, want it to stay closed for one", d.Trials, d.Rejected)
+	}
 }
 
 // TestCostOfClosing: r changes that are never withheld and break one other each take

@@ -64,10 +64,11 @@ type Rules struct {
 	// gave again: Fallback(k, Fallback(k, a, o), o) is Fallback(k, a, o). It is not
 	// asked where nothing was accepted. Nil retains.
 	Fallback func(key store.Key, accepted, observed any) any
-	// MayClose tells whether an object that did not change may be absent when it is not
-	// valid beside a change that is never withheld. Nil is yes; no is for what protects
-	// others by being there.
-	MayClose func(store.Key) bool
+	// Close is what of an object is left when nothing of it may serve, because it
+	// expired or because it is not valid beside what fell back. Nil is nothing: the
+	// object is absent. What protects others by being there has another form, of which
+	// Close is the same again.
+	Close func(key store.Key, value any) any
 }
 
 // Rejection is an observed revision that is not accepted.
