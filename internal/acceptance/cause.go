@@ -24,8 +24,10 @@ func (s *search) named(t attempt, open []group) map[string]cause {
 	found := map[string]cause{}
 	for _, refusal := range t.refusals {
 		guilty := s.among(byIdentity, refusal.Culprits)
+		var suspects []store.Key
 		if len(guilty) == 0 && refusal.Suspects != nil {
-			guilty = s.among(byIdentity, refusal.Suspects())
+			suspects = refusal.Suspects()
+			guilty = s.among(byIdentity, suspects)
 		}
 		for _, g := range guilty {
 			c, known := found[g.identity]
@@ -34,6 +36,9 @@ func (s *search) named(t attempt, open []group) map[string]cause {
 			}
 			c.steps = append(c.steps, refusal.Step)
 			c.rests = append(append(append(c.rests, keysOf(guilty)...), refusal.Culprits...), refusal.Step.Related...)
+			if !refusal.Final {
+				c.rests, c.loose = append(c.rests, suspects...), c.loose || len(refusal.Culprits) == 0
+			}
 			c.own = c.own && len(guilty) == 1
 			c.suspect = len(guilty) > few
 			found[g.identity] = c
@@ -64,6 +69,10 @@ func (s *search) alone(t attempt, g group) cause {
 		c.by = refusal.By // one trial, one validator
 		c.steps = append(c.steps, refusal.Step)
 		c.rests = append(append(c.rests, refusal.Culprits...), refusal.Step.Related...)
+		if refusal.Final {
+			c.rests = nil
+			continue
+		}
 		c.loose = c.loose || len(refusal.Culprits) == 0
 		if refusal.Suspects != nil {
 			c.rests = append(c.rests, refusal.Suspects()...)

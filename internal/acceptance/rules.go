@@ -18,6 +18,9 @@ type Refusal struct {
 	Step     verdict.Step
 	// By names the validator that refused; empty is Rules.Check.
 	By string
+	// Final tells that no other object can mend it: the revision stands rejected until
+	// it changes itself, or one that was refused together with it.
+	Final bool
 }
 
 // Trial is a candidate for validators: complete outputs, and what in them differs
@@ -91,12 +94,13 @@ type Rejection struct {
 	// rests are the values of the other objects that the refusal rests on: one of
 	// them may be at fault instead, or may mend it.
 	rests map[store.Key]any
-	// loose tells that nothing was named: what is at fault may be elsewhere.
+	// loose tells that no object was named: what is at fault may be elsewhere.
 	loose bool
 }
 
-// Loose reports whether the refusal names no object. Then what is at fault, or
-// would mend it, may be anything: a round with Input.Reconsider finds out.
+// Loose reports whether the refusal names no object. Then what is at fault, or would
+// mend it, may be anything, or anything that the output was made from: a round that is
+// not Patient, or with Input.Reconsider, finds out.
 func (r Rejection) Loose() bool { return r.loose }
 
 // Input is what a round starts from.

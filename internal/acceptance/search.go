@@ -43,7 +43,7 @@ type cause struct {
 	by    string // the validator
 	rests []store.Key
 	trial derive.State
-	// loose tells that the refusal names nothing at all.
+	// loose tells that the refusal names no object.
 	loose bool
 	// own tells that the refusal names this group and nothing else that is open:
 	// no other group can mend it but those that it rests on.

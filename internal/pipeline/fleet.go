@@ -75,7 +75,7 @@ func (f *fleet) check(g *Graph, trial derive.Result) []acceptance.Refusal {
 				continue
 			}
 			step := verdict.RefusedByProxy.Step(verdict.Publish, verdict.WasRejected, "every proxy refused "+ShortType(r.Type)+" "+r.Name.Name+": "+message)
-			out = append(out, acceptance.Refusal{Suspects: func() []store.Key { return keysOfOrigins(r.Origins) }, Step: step, By: byProxies})
+			out = append(out, acceptance.Refusal{Suspects: func() []store.Key { return keysOfOrigins(r.Origins) }, Step: step, By: byProxies, Final: true})
 		}
 	}
 	return out
