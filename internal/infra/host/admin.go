@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -72,6 +73,15 @@ func (e *statusError) Error() string {
 // ready returns nil once Envoy is live.
 func (a admin) ready(ctx context.Context) error {
 	_, err := a.get(ctx, "/ready")
+	return err
+}
+
+// answers returns nil once Envoy answers at all, live or not.
+func (a admin) answers(ctx context.Context) error {
+	err := a.ready(ctx)
+	if _, answered := errors.AsType[*statusError](err); answered {
+		return nil
+	}
 	return err
 }
 

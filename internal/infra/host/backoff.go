@@ -12,6 +12,7 @@ const (
 // backoff says how long to wait before the next start.
 type backoff struct {
 	failures int
+	longest  time.Duration
 	jitter   func() float64
 }
 
@@ -25,9 +26,9 @@ func (b *backoff) next(ran time.Duration) time.Duration {
 	if b.failures == 1 {
 		return 0
 	}
-	pause := maxPause
+	pause := b.longest
 	if doublings := b.failures - 2; doublings < 9 {
-		pause = min(maxPause, firstPause<<doublings)
+		pause = min(b.longest, firstPause<<doublings)
 	}
 	return pause - time.Duration(b.jitter()*float64(pause)/2)
 }

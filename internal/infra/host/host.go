@@ -22,6 +22,15 @@ type Options struct {
 	KeepProxies bool
 	// DrainTimeout is how long a stopping Envoy finishes requests; default 5 s.
 	DrainTimeout time.Duration
+	// DrainTime is Envoy's own; default DrainTime.
+	DrainTime time.Duration
+	// MaxPause is the longest pause before a restart; default 30 s.
+	MaxPause time.Duration
+	// Isolated runs Envoys in network namespaces of their own, which reach nothing but
+	// Unix sockets, where the kernel lets this user make any.
+	Isolated bool
+	// Nice lowers the priority of Envoys; see setpriority(2).
+	Nice int
 	// Log is for what is no Event; default: nothing is logged.
 	Log *slog.Logger
 	// Observe is called for each Event from the supervisor's goroutines, in order
@@ -34,6 +43,12 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 5 * time.Second
+	}
+	if o.DrainTime == 0 {
+		o.DrainTime = DrainTime
+	}
+	if o.MaxPause == 0 {
+		o.MaxPause = maxPause
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -100,6 +115,25 @@ func (s *Supervisor) ClustersWithHosts(ctx context.Context, g model.GatewayID) (
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	return p.admin.clustersWithHosts(ctx)
+}
+
+// Answers returns nil if a Gateway's Envoy answers on its admin socket before ctx ends,
+// live or not. Without a running Envoy the error is ErrNotRunning.
+func (s *Supervisor) Answers(ctx context.Context, g model.GatewayID) error {
+	p, err := s.running(g)
+	if err != nil {
+		return err
+	}
+	return p.admin.answers(ctx)
+}
+
+// Restart ends a Gateway's Envoy at once, hanging or not; another takes its place.
+func (s *Supervisor) Restart(g model.GatewayID) error {
+	p, err := s.running(g)
+	if err != nil {
+		return err
+	}
+	return p.kill()
 }
 
 // ConfigDump returns Envoy's own configuration dump with secrets redacted by

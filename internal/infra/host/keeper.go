@@ -44,7 +44,7 @@ func newKeeper(s *Supervisor, g model.GatewayID, wanted model.Settings) *keeper 
 	return &keeper{
 		s: s, gateway: g, wanted: wanted, ctx: ctx, cancel: cancel,
 		changed: make(chan struct{}, 1), done: make(chan struct{}),
-		pause: backoff{jitter: s.options.Jitter},
+		pause: backoff{longest: s.options.MaxPause, jitter: s.options.Jitter},
 	}
 }
 

@@ -37,6 +37,9 @@ type launcher struct {
 	sockets     string
 	xdsSocket   string
 	keep        bool
+	isolated    bool
+	nice        int
+	drain       time.Duration // Envoy's own
 	boot        string
 	binary      string // tells one build of Envoy in its place from another
 	files       uint64 // open files a process may have
@@ -67,6 +70,7 @@ func newLauncher(o Options, proxies, sockets string) (launcher, error) {
 	files := min(limit.Max, 1<<20)
 	return launcher{
 		envoy: o.Envoy, proxies: proxies, sockets: sockets, xdsSocket: xds, keep: o.KeepProxies, boot: boot,
+		isolated: o.Isolated, nice: o.Nice, drain: o.DrainTime,
 		binary: fmt.Sprintf("%s %d %d", o.Envoy, info.Size(), info.ModTime().UnixNano()),
 		files:  files,
 		// Each proxied connection takes two files.
@@ -100,7 +104,7 @@ func (l launcher) arguments(config string, s model.Settings) []string {
 		l.envoy, "--config-path", config, "--log-level", logLevel(s),
 		// Nothing is handed from process to process: listening sockets are exclusive.
 		"--disable-hot-restart",
-		"--drain-time-s", seconds(DrainTime), "--drain-strategy", "immediate",
+		"--drain-time-s", seconds(l.drain), "--drain-strategy", "immediate",
 		"--file-flush-interval-msec", strconv.FormatInt(accessLogFlush.Milliseconds(), 10),
 	}
 	if s.Concurrency > 0 {
@@ -186,7 +190,7 @@ func (l launcher) start(p *process, s model.Settings, now time.Time) error {
 	if info, err := log.Stat(); err == nil {
 		p.logFrom = info.Size()
 	}
-	p.PID, p.pidfd, err = l.spawner.start(l.arguments(p.dir.bootstrap(), s), environment(os.Environ()), access, log, l.keep)
+	p.PID, p.pidfd, err = l.spawner.start(l.arguments(p.dir.bootstrap(), s), environment(os.Environ()), access, log, way{keep: l.keep, isolated: l.isolated})
 	if err != nil {
 		return err
 	}
@@ -205,6 +209,9 @@ func (l launcher) register(p *process) error {
 	p.BootID, p.StartTicks = l.boot, ticks
 	limit := unix.Rlimit{Cur: l.files, Max: l.files}
 	_ = unix.Prlimit(p.PID, unix.RLIMIT_NOFILE, &limit, nil) // it serves with fewer files too
+	if l.nice != 0 {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, p.PID, l.nice) // it works at any priority
+	}
 	if err := p.dir.write(p.record); err != nil && l.keep {
 		return fmt.Errorf("record process %d: %w", p.PID, joinKill(err, p))
 	}

@@ -151,7 +151,5 @@ func (p *process) drain(ctx context.Context, timeout time.Duration) {
 func (p *process) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	err := p.admin.ready(ctx)
-	_, answered := errors.AsType[*statusError](err)
-	return err == nil || answered
+	return p.admin.answers(ctx) == nil
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"syscall"
@@ -32,18 +33,49 @@ func (s *spawner) close() {
 	<-s.done
 }
 
-// start starts a program and returns its pid and a descriptor for the process.
-// With keep it outlives us, in a session of its own; else it dies with us. Either
-// way no signal from our terminal reaches it.
-func (s *spawner) start(argv []string, env []string, out, err *os.File, keep bool) (pid int, pidfd *os.File, failed error) {
-	fd := -1
-	attributes := &syscall.SysProcAttr{PidFD: &fd}
-	if keep {
-		attributes.Setsid = true
+// way says how a process relates to us and to the network.
+type way struct {
+	// keep lets it outlive us, in a session of its own; else it dies with us. Either
+	// way no signal from our terminal reaches it.
+	keep bool
+	// isolated puts it into a network namespace of its own.
+	isolated bool
+}
+
+func (w way) attributes(pidfd *int) *syscall.SysProcAttr {
+	out := &syscall.SysProcAttr{PidFD: pidfd}
+	if w.keep {
+		out.Setsid = true
 	} else {
-		attributes.Setpgid = true
-		attributes.Pdeathsig = syscall.SIGKILL
+		out.Setpgid = true
+		out.Pdeathsig = syscall.SIGKILL
 	}
+	if !w.isolated {
+		return out
+	}
+	out.Cloneflags = syscall.CLONE_NEWNET
+	if user, group := os.Geteuid(), os.Getegid(); user != 0 {
+		out.Cloneflags |= syscall.CLONE_NEWUSER // in which everybody may
+		out.UidMappings = []syscall.SysProcIDMap{{ContainerID: user, HostID: user, Size: 1}}
+		out.GidMappings = []syscall.SysProcIDMap{{ContainerID: group, HostID: group, Size: 1}}
+	}
+	return out
+}
+
+// start starts a program and returns its pid and a descriptor for the process. Where
+// no network namespace can be made, it runs without.
+func (s *spawner) start(argv []string, env []string, out, err *os.File, w way) (pid int, pidfd *os.File, failed error) {
+	pid, pidfd, failed = s.try(argv, env, out, err, w)
+	if failed != nil && w.isolated && !errors.Is(failed, os.ErrNotExist) {
+		w.isolated = false
+		return s.try(argv, env, out, err, w)
+	}
+	return pid, pidfd, failed
+}
+
+func (s *spawner) try(argv []string, env []string, out, err *os.File, w way) (pid int, pidfd *os.File, failed error) {
+	fd := -1
+	attributes := w.attributes(&fd)
 	null, failed := os.Open(os.DevNull)
 	if failed != nil {
 		return 0, nil, failed

@@ -47,7 +47,7 @@ func TestFolderNamesAreSafeAndApart(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	jitter := 0.0
-	b := backoff{jitter: func() float64 { return jitter }}
+	b := backoff{longest: maxPause, jitter: func() float64 { return jitter }}
 	var got []time.Duration
 	for range 12 {
 		got = append(got, b.next(time.Second))
