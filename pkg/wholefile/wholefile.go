@@ -5,6 +5,7 @@ package wholefile
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -13,14 +14,37 @@ import (
 // (mode 0600). The folder must be there. Errors are those of package os, and leave the
 // earlier file as it was.
 func Replace(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	return Write(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// Write is Replace for content that is written piece by piece. An error of write
+// leaves the earlier file as it was, and is returned.
+func Write(path string, write func(io.Writer) error) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // after the rename there is nothing left to remove
-	_, err = f.Write(content)
+	err = write(f)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes a rename last: without it a crash of the machine may bring back the
+// earlier file, and lose what was appended to the new one.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

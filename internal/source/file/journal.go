@@ -5,85 +5,53 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/gatehouse-proxy/gatehouse/pkg/journal"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
-	"github.com/gatehouse-proxy/gatehouse/pkg/wholefile"
 )
 
-// journal is a file of records: a line that tells the version, then one line for
-// each change, the last of an object counts. What a crash leaves of a last line is
-// no record. A journal that is much longer than what it says is written anew.
-type journal struct {
-	path  string
-	lines int   // in the file
-	size  int64 // of the file, while fit
-	fit   bool  // the file can be appended to
+// generationsHead is the first line of the journal that a ledger is kept in.
+const generationsHead = "gatehouse generations 3"
+
+// generations is the journal of a ledger, and the file of an earlier version that
+// counts until the journal is written.
+type generations struct {
+	*journal.Journal
+	path, legacy string
 }
 
-const (
-	journalVersion = 2
-	slack          = 1000 // lines that a journal may have beyond twice its records
-)
-
-// journalHead is the first line. Version 1 was one value with all records in it.
-type journalHead struct {
-	Version int               `json:"version"`
-	Objects map[string]record `json:"objects,omitzero"` // by "Kind namespace/name"
+func newGenerations(dir string) *generations {
+	return &generations{path: filepath.Join(dir, "generations.journal"), legacy: filepath.Join(dir, "generations.json")}
 }
 
-// journalLine is any other line; without a generation, the object is gone.
-type journalLine struct {
-	Object string `json:"object"` // "Kind namespace/name"
-	record
+// load returns what was saved. With an error it is what could be read.
+func (g *generations) load() (map[store.Key]record, error) {
+	out, faults := map[store.Key]record{}, error(nil)
+	var err error
+	g.Journal, err = journal.Open(g.path, journal.Options{Head: generationsHead}, func(r journal.Record) {
+		faults = errors.Join(faults, putRecord(out, r))
+	})
+	if g.Len() > 0 || err != nil {
+		return out, errors.Join(err, faults)
+	}
+	return readLegacy(g.legacy)
 }
 
-// read returns what the file holds. With an error it is what could be read.
-func (j *journal) read() (map[store.Key]record, error) {
-	out := map[store.Key]record{}
-	raw, err := os.ReadFile(j.path)
-	if err != nil {
-		return out, err
-	}
-	head, rest, _ := bytes.Cut(raw, []byte("\n"))
-	var h journalHead
-	if err := json.Unmarshal(head, &h); err != nil || h.Version != journalVersion {
-		return out, readWhole(raw, out)
-	}
-	torn := len(rest) > 0 && rest[len(rest)-1] != '\n'
-	if torn { // by a crash
-		rest = rest[:bytes.LastIndexByte(rest, '\n')+1]
-	}
-	var faults []error
-	for line := range bytes.Lines(rest) {
-		j.lines++
-		var l journalLine
-		if err := json.Unmarshal(line, &l); err != nil {
-			faults = append(faults, fmt.Errorf("line %d: %w", j.lines+1, err))
-			continue
+func putRecord(into map[store.Key]record, r journal.Record) error {
+	var value record
+	if r.Value != nil {
+		if err := json.Unmarshal(r.Value, &value); err != nil {
+			return fmt.Errorf("record of %q: %w", r.Key, err)
 		}
-		put(out, l.Object, l.record)
 	}
-	j.size, j.fit = int64(len(raw)), !torn && len(faults) == 0
-	return out, errors.Join(faults[:min(len(faults), 3)]...)
-}
-
-// readWhole reads version 1.
-func readWhole(raw []byte, into map[store.Key]record) error {
-	var h journalHead
-	if err := json.Unmarshal(raw, &h); err != nil {
-		return fmt.Errorf("parse: %w", err)
-	}
-	if h.Version != 1 {
-		return fmt.Errorf("version is %d, want %d", h.Version, journalVersion)
-	}
-	for name, r := range h.Objects {
-		put(into, name, r)
-	}
+	put(into, r.Key, value)
 	return nil
 }
 
@@ -99,63 +67,78 @@ func put(into map[store.Key]record, name string, r record) {
 	}
 }
 
-// takes reports whether so many changes are to be appended, when so many records
-// are left.
-func (j *journal) takes(changes, records int) bool {
-	return j.fit && j.lines+changes <= 2*records+slack
-}
-
-// append adds changes at the end. After an error the file must be rewritten.
-func (j *journal) append(changes map[store.Key]record) error {
-	j.fit = false
-	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
+// append adds what changed.
+func (g *generations) append(changes map[store.Key]record) error {
+	if err := g.Append(slices.Collect(recordsOf(changes))...); err != nil {
 		return err
 	}
-	if info, err := f.Stat(); err != nil || info.Size() != j.size {
-		return errors.Join(err, f.Close(), errors.New("not as it was left"))
+	if g.Wasteful() {
+		_ = g.Compact() // if it cannot be, the file stays as it is
 	}
-	text, err := linesOf(changes)
-	if err == nil {
-		_, err = f.Write(text)
-	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	j.lines, j.size, j.fit = j.lines+len(changes), j.size+int64(len(text)), true
 	return nil
 }
 
-// rewrite replaces the file atomically by one that holds just these records.
-func (j *journal) rewrite(records map[store.Key]record) error {
-	j.fit = false
-	head, err := json.Marshal(journalHead{Version: journalVersion})
-	if err != nil {
-		return fmt.Errorf("encode: %w", err)
-	}
-	lines, err := linesOf(records)
-	if err != nil {
+// rewrite saves all records. Then the file of an earlier version is of no use any more.
+func (g *generations) rewrite(all map[store.Key]record) error {
+	if err := g.Rewrite(recordsOf(all)); err != nil {
 		return err
 	}
-	text := slices.Concat(head, []byte("\n"), lines)
-	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
-		return err
-	}
-	if err := wholefile.Replace(j.path, text); err != nil {
-		return err
-	}
-	j.lines, j.size, j.fit = len(records), int64(len(text)), true
+	_ = os.Remove(g.legacy) // it is not read beside a journal
 	return nil
 }
 
-// linesOf writes records in the order of their keys.
-func linesOf(records map[store.Key]record) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	for _, key := range slices.SortedFunc(maps.Keys(records), store.Key.Compare) {
-		if err := enc.Encode(journalLine{key.String(), records[key]}); err != nil {
-			return nil, fmt.Errorf("encode: %w", err)
+// recordsOf are records in the order of their keys.
+func recordsOf(records map[store.Key]record) iter.Seq[journal.Record] {
+	return func(yield func(journal.Record) bool) {
+		for _, key := range slices.SortedFunc(maps.Keys(records), store.Key.Compare) {
+			r := journal.Record{Key: key.String()}
+			if value := records[key]; value.Generation > 0 {
+				r.Value, _ = json.Marshal(value) // numbers and a text always have a JSON form
+			}
+			if !yield(r) {
+				return
+			}
 		}
 	}
-	return out.Bytes(), nil
+}
+
+// readLegacy reads what versions 1 and 2 saved: one value, or one line for each change.
+func readLegacy(path string) (map[store.Key]record, error) {
+	out := map[store.Key]record{}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return out, err
+	}
+	var whole struct {
+		Version int               `json:"version"`
+		Objects map[string]record `json:"objects"`
+	}
+	head, lines, _ := bytes.Cut(raw, []byte("\n"))
+	switch {
+	case json.Unmarshal(head, &whole) == nil && whole.Version == 2:
+	case json.Unmarshal(raw, &whole) == nil && whole.Version == 1:
+		lines = nil
+	default:
+		return out, fmt.Errorf("%w: neither version 1 nor 2", fs.ErrInvalid)
+	}
+	for name, r := range whole.Objects {
+		put(out, name, r)
+	}
+	return out, readLines(lines, out)
+}
+
+// readLines reads the lines of version 2. One without an end is what a crash left.
+func readLines(lines []byte, into map[store.Key]record) (fault error) {
+	for line := range bytes.Lines(lines[:bytes.LastIndexByte(lines, '\n')+1]) {
+		var l struct {
+			Object string `json:"object"`
+			record
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			fault = err
+			continue
+		}
+		put(into, l.Object, l.record)
+	}
+	return fault
 }

@@ -3,7 +3,6 @@ package file
 import (
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -35,7 +34,7 @@ type record struct {
 func openLedger(dir string, log *slog.Logger) *ledger {
 	l := &ledger{now: map[store.Key]record{}, unsaved: map[store.Key]bool{}}
 	if dir != "" {
-		l.saver = newSaver(filepath.Join(dir, "generations.json"), l, log)
+		l.saver = newSaver(dir, l, log)
 		l.now = l.saver.load()
 	}
 	return l
@@ -88,16 +87,16 @@ func (l *ledger) note(key store.Key, r record) {
 }
 
 // takeUnsaved returns the records that changed since the last time, the zero record
-// for one that is dropped, and how many records there are.
-func (l *ledger) takeUnsaved() (changes map[store.Key]record, records int) {
+// for one that is dropped.
+func (l *ledger) takeUnsaved() map[store.Key]record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	changes = make(map[store.Key]record, len(l.unsaved))
+	changes := make(map[store.Key]record, len(l.unsaved))
 	for key := range l.unsaved {
 		changes[key] = l.now[key]
 	}
 	l.unsaved = map[store.Key]bool{}
-	return changes, len(l.now)
+	return changes
 }
 
 // all returns a copy of the records.

@@ -129,19 +129,19 @@ func TestObjectsHaveTheirAge(t *testing.T) {
 
 func TestUselessStateIsAWarning(t *testing.T) {
 	for name, content := range map[string]string{
-		"truncated": `{"version":1,"objects":{"ConfigMap def`, "bad line": "{\"version\":2}\n{\n", "other version": `{"version":9}`, "binary": "\x00\xff", "empty": "",
+		"no end": generationsHead, "bad line": generationsHead + "\n{\n", "other version": "gatehouse generations 9\n", "binary": "\x00\xff", "empty": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, state := t.TempDir(), t.TempDir()
 			write(t, filepath.Join(dir, "a.yaml"), doc("a", "1"))
-			write(t, filepath.Join(state, "generations.json"), content)
+			write(t, filepath.Join(state, "generations.journal"), content)
 			var log lockedLog
 			w, stop := run(t, Options{Paths: []string{dir}, StateDir: state, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			stop()
 			if len(w.objects) != 1 || !strings.Contains(log.text(), "counting starts anew") {
 				t.Errorf("objects %v, log %q", w.names(), log.text())
 			}
-			if _, err := reread(t, filepath.Join(state, "generations.json")); err != nil {
+			if _, err := reread(t, state); err != nil {
 				t.Errorf("the file was not repaired: %v", err)
 			}
 		})
@@ -170,7 +170,7 @@ func TestLedgerIsSavedAfterABurst(t *testing.T) {
 	start(t, Options{Paths: []string{path}, StateDir: state})
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		if got, err := reread(t, filepath.Join(state, "generations.json")); err == nil && got[configMap("a")].Generation == 1 {
+		if got, err := reread(t, state); err == nil && got[configMap("a")].Generation == 1 {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -182,7 +182,7 @@ func TestLedgerIsSavedAfterABurst(t *testing.T) {
 	if must(t, err); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	if info, err := os.Stat(filepath.Join(state, "generations.json")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(state, "generations.journal")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 }

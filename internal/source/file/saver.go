@@ -14,11 +14,11 @@ import (
 // saver keeps a journal equal to the ledger, by a goroutine of its own, so that a
 // slow or full disk delays nothing. A change costs one record of the journal.
 type saver struct {
-	ledger  *ledger
-	journal journal
-	log     *slog.Logger
-	wake    chan struct{}
-	behind  bool // the last attempt failed
+	ledger      *ledger
+	generations *generations
+	log         *slog.Logger
+	wake        chan struct{}
+	behind      bool // the last attempt failed
 }
 
 const (
@@ -26,15 +26,15 @@ const (
 	retryDelay = 10 * time.Second
 )
 
-func newSaver(path string, l *ledger, log *slog.Logger) *saver {
-	return &saver{ledger: l, journal: journal{path: path}, log: log, wake: make(chan struct{}, 1)}
+func newSaver(dir string, l *ledger, log *slog.Logger) *saver {
+	return &saver{ledger: l, generations: newGenerations(dir), log: log, wake: make(chan struct{}, 1)}
 }
 
 // load returns what the journal holds; nothing if there is none or it is of no use.
 func (s *saver) load() map[store.Key]record {
-	out, err := s.journal.read()
+	out, err := s.generations.load()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("generations cannot be read in full, counting starts anew for the others", observe.KeyPath, s.journal.path, observe.KeyObjects, len(out), observe.KeyError, err)
+		s.log.Warn("generations cannot be read in full, counting starts anew for the others", observe.KeyPath, s.generations.path, observe.KeyObjects, len(out), observe.KeyError, err)
 	}
 	return out
 }
@@ -77,18 +77,17 @@ func wait(ctx context.Context, delay time.Duration) (ended bool) {
 
 // save writes what changed, and reports whether the journal is up to date.
 func (s *saver) save() bool {
-	changes, records := s.ledger.takeUnsaved()
+	changes := s.ledger.takeUnsaved()
 	if len(changes) == 0 && !s.behind {
 		return true
 	}
+	if s.behind || s.generations.append(changes) != nil {
+		if err := s.generations.rewrite(s.ledger.all()); err != nil {
+			s.behind = true
+			s.log.Warn("generations cannot be saved, trying again; a restart may count some of them anew", observe.KeyPath, s.generations.path, observe.KeyError, err)
+			return false
+		}
+	}
 	s.behind = false
-	if s.journal.takes(len(changes), records) && s.journal.append(changes) == nil {
-		return true
-	}
-	if err := s.journal.rewrite(s.ledger.all()); err != nil {
-		s.behind = true
-		s.log.Warn("generations cannot be saved, trying again; a restart may count some of them anew", observe.KeyPath, s.journal.path, observe.KeyError, err)
-		return false
-	}
 	return true
 }
