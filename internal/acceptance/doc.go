@@ -23,6 +23,8 @@
 //     objects; standing rejections cost none. The exception is where not even the
 //     view without any object is valid: then parts are left out in turn, down to each
 //     object alone;
+//   - admission: what is admitted the next round over that view accepts; of what is not,
+//     that round rejects the proposal or something it conflicts with;
 //   - fallbacks: what Rules.Fallback does not let stay never serves while the observed
 //     revision is withheld, and closed is absent; what is not valid without it is
 //     closed, too.

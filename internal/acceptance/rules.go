@@ -118,6 +118,9 @@ type Input struct {
 	// Patient lets loose rejections stand although what they rest on has changed, which
 	// may be much and often. A later round without it tries them.
 	Patient bool
+	// Ended reports whether no further trial may begin: then the round ends as if a
+	// validator were unavailable. Nil is never.
+	Ended func() bool
 }
 
 // Decision is what a round ends with.

@@ -118,6 +118,10 @@ type attempt struct {
 
 // try evaluates the base with the observed revisions of groups.
 func (s *search) try(groups []group) attempt {
+	if s.in.Ended != nil && s.in.Ended() {
+		s.unavailable = "the time for it is over"
+		return attempt{}
+	}
 	s.trials++
 	result := s.Eval(s.base, s.candidate(groups))
 	add(&s.work, result.Work)
