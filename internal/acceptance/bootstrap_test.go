@@ -89,7 +89,7 @@ func TestUnavailableCountsAgainstNothing(t *testing.T) {
 
 	d := r.Round(acceptance.Input{Observed: store.View{}.Apply(set("a", "x"), set("b", "bad?"))})
 
-	if d.Unavailable != "it is down" || len(d.Rejected) != 0 || d.State.View().Len("words") != 0 || d.Trials != 1 {
+	if d.Unavailable != "it is down" || len(d.Rejected) != 0 || d.State.View().Len("words") != 0 || d.Trials != 1 || d.Tried[0].Outcome != acceptance.TrialUnavailable {
 		t.Errorf("unavailable %q, rejected %v, accepted %d words in %d trials", d.Unavailable, d.Rejected, d.State.View().Len("words"), d.Trials)
 	}
 }

@@ -128,7 +128,7 @@ func (s *search) decision() Decision {
 	d := Decision{
 		State: s.base, Delta: s.delta, Rejected: maps.Clone(s.standing), Unresolved: s.unresolved,
 		Unavailable: s.unavailable, NoBaseline: s.noBaseline, Moved: s.moved,
-		Wants: s.base.Wants(), Faults: s.faults, Work: s.work, Trials: s.trials,
+		Wants: s.base.Wants(), Faults: s.faults, Work: s.work, Trials: len(s.trials), Tried: s.trials,
 	}
 	if s.noBaseline {
 		d.State, d.Delta = s.in.Accepted, derive.Delta{}

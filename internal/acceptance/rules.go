@@ -147,4 +147,6 @@ type Decision struct {
 	Work derive.Work
 	// Trials counts evaluations; 1 when nothing new is at fault.
 	Trials int
+	// Tried are these trials, in order.
+	Tried []Tried
 }

@@ -33,7 +33,7 @@ type search struct {
 	moved       bool
 
 	work   derive.Work
-	trials int
+	trials []Tried
 }
 
 // cause is why a group is withheld.
@@ -122,7 +122,6 @@ func (s *search) try(groups []group) attempt {
 		s.unavailable = "the time for it is over"
 		return attempt{}
 	}
-	s.trials++
 	result := s.Eval(s.base, s.candidate(groups))
 	add(&s.work, result.Work)
 	t := attempt{Result: result, refusals: s.Check(result)}
@@ -131,6 +130,7 @@ func (s *search) try(groups []group) attempt {
 		t.refusals, s.unavailable = answer.Refusals, answer.Unavailable
 	}
 	t.ok = len(t.refusals) == 0 && !s.stopped()
+	s.trials = append(s.trials, s.tried(t))
 	return t
 }
 

@@ -92,13 +92,6 @@ func (a *api) views(w http.ResponseWriter, _ *http.Request) {
 	respond(w, http.StatusOK, list(items))
 }
 
-func (a *api) rejections(w http.ResponseWriter, _ *http.Request) {
-	rejected := slices.DeleteFunc(slices.Clone(a.Reporter.Overview().Attention), func(at Attention) bool {
-		return at.State != verdict.Rejected
-	})
-	respond(w, http.StatusOK, list(rejected))
-}
-
 func (a *api) healthz(w http.ResponseWriter, _ *http.Request) {
 	if a.Live == nil {
 		plain(w, nil)

@@ -25,6 +25,9 @@ type Reporter interface {
 	Overview() Overview
 	// Views returns what each proxy believes.
 	Views() []View
+	// InputRejections returns what is watched and not accepted, in order of kind, name
+	// and place.
+	InputRejections() []InputRejection
 	// ConfigDump returns a Gateway's Envoy configuration; secrets are redacted.
 	ConfigDump(ctx context.Context, gateway string) ([]byte, error)
 	// Ready returns nil once every accepted listener is acknowledged and reachable.
@@ -81,6 +84,7 @@ type Attention struct {
 	Message string        `json:"message"`
 	Where   string        `json:"where,omitempty"`  // "examples/shop/search.yaml:18"
 	Serves  string        `json:"serves,omitempty"` // what stays in force instead
+	Since   time.Time     `json:"since,omitzero"`   // when it was rejected
 	More    int           `json:"more,omitempty"`   // further steps of the object that are worth a look
 }
 

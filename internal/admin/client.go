@@ -61,6 +61,11 @@ func (c Client) Views(ctx context.Context) ([]View, error) {
 	return l.Items, err
 }
 
+// InputRejections returns what is watched and not accepted.
+func (c Client) InputRejections(ctx context.Context) (InputRejections, error) {
+	return ask[InputRejections](ctx, c, "/v1/rejections")
+}
+
 // objectPath appends kind and name, each part escaped, as far as they are given.
 func objectPath(base, kind, name string) string {
 	parts := []string{base}

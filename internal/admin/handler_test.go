@@ -56,7 +56,7 @@ func TestAnswers(t *testing.T) {
 		{"/v1/status/gateway/shop/none", 404, `Gateway shop/none was never seen`, ""},
 		{"/v1/overview", 200, `"revision":118`, ""},
 		{"/v1/views", 200, `"refused":[]`, "null"},
-		{"/v1/rejections", 200, `"state":"Rejected"`, `"state":"Excluded"`},
+		{"/v1/rejections", 200, `{"inputRejections":[{"object":{"kind":"","name":""},"observed":{"content":"9c1f"},"accepted":null,`, `"at":"0001`},
 		{"/v1/nothing", 404, `the API has /v1/verdicts`, ""},
 		{"/config_dump", 200, `{"configs":[]}`, ""},
 		{"/config_dump?gateway=shop/edge", 200, `{"configs":[]}`, ""},
@@ -78,7 +78,10 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestEmptyInstanceAnswersEmptyLists(t *testing.T) {
-	for _, path := range []string{"/v1/verdicts", "/v1/status", "/v1/views", "/v1/rejections"} {
+	if body := askOf(t, new(admintest.Reporter), "/v1/rejections").Body.String(); strings.TrimSpace(body) != `{"inputRejections":[]}` {
+		t.Errorf("/v1/rejections: %s", body)
+	}
+	for _, path := range []string{"/v1/verdicts", "/v1/status", "/v1/views"} {
 		if body := askOf(t, new(admintest.Reporter), path).Body.String(); strings.TrimSpace(body) != `{"items":[]}` {
 			t.Errorf("%s: %s", path, body)
 		}

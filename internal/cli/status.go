@@ -17,12 +17,13 @@ func (s *session) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status [KIND [NAMESPACE/NAME]]",
 		Short:   "Show gateways, listeners and what is not serving, or objects with their status",
-		Example: "  gatehouse status\n  gatehouse status httproute shop/checkout -o yaml",
+		Example: "  gatehouse status\n  gatehouse status httproute shop/checkout -o yaml\n  gatehouse status rejections",
 		Long: "With -o json or yaml it prints objects as an API server would hold them: one object when it\n" +
 			"is named, else a List. The contents of Secrets are replaced.",
 		Args:              optionalTarget,
 		ValidArgsFunction: s.completeTarget,
 	}
+	cmd.AddCommand(s.rejectionsCommand())
 	client := s.clientFlags(cmd)
 	output := outputFlag(cmd, asTable, asJSON, asYAML)
 	cmd.RunE = s.begin(func(cmd *cobra.Command, args []string) error {

@@ -18,13 +18,16 @@ type Metrics struct {
 	FunctionsRun       *prometheus.CounterVec   // node
 	Rounds             *prometheus.CounterVec   // result
 	RoundSeconds       prometheus.Observer
-	Trials             prometheus.Counter
+	Trials             *prometheus.CounterVec // outcome
+	TrialFunctions     prometheus.Observer
 	ResourcesSent      *prometheus.CounterVec // type
 	BytesSent          prometheus.Counter
 	Nacks              *prometheus.CounterVec // type
 	Streams            prometheus.Gauge
 	Connections        prometheus.Counter
 	RejectedInputs     prometheus.Gauge
+	OldestRejection    prometheus.Gauge     // seconds
+	OldestRetained     *prometheus.GaugeVec // kind; seconds
 	SourceFiles        prometheus.Gauge
 	ProxyRestarts      prometheus.Counter
 	CertificateExpiry  *prometheus.GaugeVec // secret; Unix seconds
@@ -36,6 +39,10 @@ type Metrics struct {
 // latency are histogram bounds in seconds: from 1 ms, dense around the 30 ms
 // that an edit may take at the median and the 100 ms at the 99th percentile.
 var latency = []float64{.001, .002, .005, .01, .015, .02, .03, .05, .075, .1, .2, .5, 1, 2, 5, 10, 30}
+
+// functions are histogram bounds: from the few that an edit re-runs to the first
+// evaluation of everything.
+var functions = []float64{1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000}
 
 // NewMetrics returns metrics that are all zero.
 func NewMetrics() *Metrics {
@@ -65,9 +72,19 @@ func (m *Metrics) describeObjects(c *catalog) {
 	})
 	m.RejectedInputs = c.gauge(Metric{
 		Name:  "gatehouse_rejected_watched_inputs",
-		Help:  "Watched documents that are not accepted now; their previous accepted revisions, if any, stay in force.",
-		Watch: "Should be 0; each one is an edit that somebody believes to be live.",
+		Help:  "Watched objects and documents that are not accepted now; their previous accepted revisions, if any, stay in force.",
+		Watch: "Should be 0; each one is an edit that somebody believes to be live. `gatehouse status rejections` lists them.",
 	}).WithLabelValues()
+	m.OldestRejection = c.gauge(Metric{
+		Name:  "gatehouse_oldest_rejection_age_seconds",
+		Help:  "For how long the oldest of the rejected inputs has been rejected; 0 if there is none.",
+		Watch: "Minutes are somebody at work; a day is an edit that was forgotten.",
+	}).WithLabelValues()
+	m.OldestRetained = c.gauge(Metric{
+		Name: "gatehouse_oldest_retained_age_seconds", Labels: []string{"kind"},
+		Help:  "For how long an accepted revision has served in place of a rejected one, by kind of object: the oldest.",
+		Watch: "Of Secrets alert well before 7 days, when the copy is closed.",
+	})
 	m.SourceFiles = c.gauge(Metric{
 		Name:  "gatehouse_source_files",
 		Help:  "Files watched now.",
@@ -97,10 +114,15 @@ func (m *Metrics) describeLoop(c *catalog) {
 		Watch: "Depends on the size of the change, not on the number of objects.",
 	}, latency).WithLabelValues()
 	m.Trials = c.counter(Metric{
-		Name:  "gatehouse_trials_total",
-		Help:  "Evaluations on a branch, to find out which inputs are good.",
-		Watch: "One a round as long as all inputs are good.",
-	}).WithLabelValues()
+		Name: "gatehouse_trials_total", Labels: []string{"outcome"},
+		Help:  "Evaluations on a branch, to find out which inputs are good, by outcome: accepted, refused (by a check or a validator), or unavailable (a validator gave no verdict).",
+		Watch: "One accepted a round as long as all inputs are good; unavailable ones keep changes waiting.",
+	})
+	m.TrialFunctions = c.histogram(Metric{
+		Name:  "gatehouse_trial_functions",
+		Help:  "Functions of derived collections that one trial re-ran.",
+		Watch: "Depends on the size of the change; growth with the number of objects is a defect.",
+	}, functions).WithLabelValues()
 	m.FunctionsRun = c.counter(Metric{
 		Name: "gatehouse_functions_run_total", Labels: []string{"node"},
 		Help:  "Functions of derived collections that were run again, by node of the graph.",

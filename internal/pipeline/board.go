@@ -22,6 +22,7 @@ type board struct {
 	mu       sync.RWMutex
 	origins  map[store.Key]snapshot.Origin
 	byFile   map[string][]snapshot.Finding
+	noticed  map[string]map[string]time.Time  // since when, by file and content
 	byObject map[store.Key][]snapshot.Finding // refusals, in order of the file
 	accepted map[store.Key]time.Time          // when the accepted revision was accepted
 	rejected map[store.Key]time.Time          // since when an object is rejected
@@ -35,7 +36,7 @@ type board struct {
 
 func newBoard() *board {
 	b := &board{
-		origins: map[store.Key]snapshot.Origin{}, byFile: map[string][]snapshot.Finding{},
+		origins: map[store.Key]snapshot.Origin{}, byFile: map[string][]snapshot.Finding{}, noticed: map[string]map[string]time.Time{},
 		byObject: map[store.Key][]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
 		rejected: map[store.Key]time.Time{}, facts: map[model.GatewayID]status.Facts{},
 		lacking: map[model.GatewayID][]string{}, behind: map[string]time.Time{},

@@ -63,21 +63,24 @@ func (b *board) release(key store.Key, edited map[store.Key]bool, released map[s
 
 // replace sets the findings of one file, and returns those that are new.
 func (b *board) replace(path string, findings []snapshot.Finding, now time.Time) []snapshot.Finding {
-	before := map[string]bool{}
+	before := b.noticed[path]
 	for _, f := range b.byFile[path] {
-		before[f.Content] = true
 		b.unrefer(f.Object, path)
 	}
 	delete(b.byFile, path)
+	delete(b.noticed, path)
 	if len(findings) > 0 {
-		b.byFile[path] = findings
+		b.byFile[path], b.noticed[path] = findings, map[string]time.Time{}
 	}
 	var fresh []snapshot.Finding
 	for _, f := range findings {
 		b.refer(f, now)
-		if !before[f.Content] || f.Content == "" {
+		at, known := before[f.Content]
+		if !known || f.Content == "" {
 			fresh = append(fresh, f)
+			at = now
 		}
+		b.noticed[path][f.Content] = at
 	}
 	return fresh
 }
@@ -126,6 +129,19 @@ func (b *board) refusals(key store.Key) (refused, beside []snapshot.Finding) {
 		}
 	}
 	return refused, beside
+}
+
+// refusedSince tells since when a document is refused, or its object rejected, and
+// whether it is beside the document that counts.
+func (b *board) refusedSince(f snapshot.Finding) (since time.Time, beside bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if beside = b.beside(f); !beside {
+		if since, known := b.rejected[f.Object]; known {
+			return since, false
+		}
+	}
+	return b.noticed[f.File][f.Content], beside
 }
 
 // findings are all refusals of the source, by file, then in order of the file.

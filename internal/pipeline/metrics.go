@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
@@ -14,7 +15,10 @@ func countRound(m *observe.Metrics, d acceptance.Decision, changes int, took tim
 	for node, runs := range d.Work.Functions {
 		m.FunctionsRun.WithLabelValues(node).Add(float64(runs))
 	}
-	m.Trials.Add(float64(d.Trials))
+	for _, t := range d.Tried {
+		m.Trials.WithLabelValues(string(t.Outcome)).Inc()
+		m.TrialFunctions.Observe(float64(t.Functions))
+	}
 	m.RoundSeconds.Observe(took.Seconds())
 	m.Rounds.WithLabelValues(roundResult(d, changes)).Inc()
 }
@@ -61,8 +65,26 @@ func (r *Reporter) CountObjects(m *observe.Metrics) {
 			m.CertificateExpiry.WithLabelValues(key.Name).Set(float64(f.Expires.Unix()))
 		}
 	}
-	m.RejectedInputs.Set(float64(len(r.board.current.Load().rejected) + len(r.board.findings())))
+	countRejections(m, r.InputRejections(), r.now())
 	m.SourceFiles.Set(float64(r.board.fileCount()))
+}
+
+// countRejections sets how many inputs are rejected, and since when at most.
+func countRejections(m *observe.Metrics, all []admin.InputRejection, now time.Time) {
+	oldest := 0.0
+	retained := map[string]float64{}
+	for _, r := range all {
+		oldest = max(oldest, now.Sub(r.Since).Seconds())
+		if r.RetainedSeconds > 0 {
+			retained[r.Object.Kind] = max(retained[r.Object.Kind], float64(r.RetainedSeconds))
+		}
+	}
+	m.RejectedInputs.Set(float64(len(all)))
+	m.OldestRejection.Set(oldest)
+	m.OldestRetained.Reset()
+	for kind, seconds := range retained {
+		m.OldestRetained.WithLabelValues(kind).Set(seconds)
+	}
 }
 
 // standing is what objects are counted by.

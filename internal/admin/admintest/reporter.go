@@ -21,6 +21,7 @@ type Reporter struct {
 	Bodies   []json.RawMessage
 	Page     admin.Overview
 	Beliefs  []admin.View
+	Rejected []admin.InputRejection
 	NotReady error
 }
 
@@ -74,6 +75,9 @@ func (r *Reporter) Overview() admin.Overview { return r.Page }
 
 // Views returns Beliefs.
 func (r *Reporter) Views() []admin.View { return r.Beliefs }
+
+// InputRejections returns Rejected.
+func (r *Reporter) InputRejections() []admin.InputRejection { return r.Rejected }
 
 // ConfigDump knows the Gateways of Page.
 func (r *Reporter) ConfigDump(_ context.Context, gateway string) ([]byte, error) {

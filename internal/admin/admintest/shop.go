@@ -16,7 +16,7 @@ var bodies string
 
 // Shop returns an instance that serves a shop, with one object in each state.
 func Shop() *Reporter {
-	r := &Reporter{All: verdicts(), Page: overview(), Beliefs: beliefs()}
+	r := &Reporter{All: verdicts(), Page: overview(), Beliefs: beliefs(), Rejected: rejected()}
 	for line := range strings.Lines(bodies) {
 		r.Bodies = append(r.Bodies, json.RawMessage(line))
 	}
@@ -109,6 +109,31 @@ func search() verdict.Verdict {
 			step(verdict.Accept, verdict.WasRejected, "InvalidRegularExpression",
 				`"/(" is no regular expression of RE2: missing ); close the group or write \( for the character`).
 				At("spec.rules[0].matches[0].path.value"),
+		},
+	}
+}
+
+func rejected() []admin.InputRejection {
+	return []admin.InputRejection{
+		{
+			Object: admin.InputObject{}, Observed: admin.ObservedRevision{Content: "9c1f"}, Since: Since.Add(2 * time.Hour),
+			Reason: "NotKubernetesYAML", Message: "found character that cannot start any token", Validator: "schema",
+			Where: "examples/shop/x.yaml:1", Serves: "nothing",
+		},
+		{
+			Object:   admin.InputObject{Kind: "HTTPRoute", Namespace: "shop", Name: "search"},
+			Observed: admin.ObservedRevision{Generation: 2}, Accepted: &admin.AcceptedRevision{Generation: 1, At: Since},
+			Since: Since.Add(time.Hour), Reason: "InvalidRegularExpression", Field: "spec.rules[0].matches[0].path.value",
+			Message:   `"/(" is no regular expression of RE2: missing ); close the group or write \( for the character`,
+			Validator: "checks", Where: "examples/shop/search.yaml:18", Serves: "generation 1, accepted 2026-11-29T14:00:00Z",
+			RetainedSeconds: 3600,
+		},
+		{
+			Object:   admin.InputObject{Kind: "Secret", Namespace: "shop", Name: "tls"},
+			Observed: admin.ObservedRevision{Deleted: true}, Accepted: &admin.AcceptedRevision{Generation: 4, At: Since},
+			Since: Since.Add(time.Hour), Reason: "RefusedByValidator", Message: "proving envoy: listener https has no certificate",
+			Remedy: "Change what the message names.", Validator: "proving envoy", Serves: "generation 4, accepted 2026-11-29T14:00:00Z",
+			RetainedSeconds: 3600, More: 1,
 		},
 	}
 }

@@ -22,6 +22,7 @@ func everything(s Style, r *admintest.Reporter) map[string]string {
 		"overview": Overview(s, r.Page, admintest.Since.Add(time.Hour)),
 		"views":    Views(s, r.Beliefs),
 		"verdicts": Verdicts(s, r.All),
+		"rejected": Rejections(s, r.Rejected, admintest.Since.Add(3*time.Hour)),
 	}
 	for _, v := range r.All {
 		out["why "+v.Object.Name] = Why(s, v)
@@ -43,6 +44,10 @@ func TestNothingWraps(t *testing.T) {
 		}
 		for i := range r.Page.Attention {
 			r.Page.Attention[i].Message = rapid.String().Draw(t, "attention")
+		}
+		for i := range r.Rejected {
+			r.Rejected[i].Message = rapid.String().Draw(t, "rejected")
+			r.Rejected[i].Validator = rapid.StringN(0, 20, -1).Draw(t, "validator")
 		}
 		for what, text := range everything(s, r) {
 			for line := range strings.Lines(text) {
@@ -151,6 +156,26 @@ func TestWhyNamesEverything(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q:\n%s", want, got)
 		}
+	}
+}
+
+func TestRejectionsShowTheirAgeAndWhatServes(t *testing.T) {
+	got := Rejections(plain, admintest.Shop().Rejected[1:2], admintest.Since.Add(3*time.Hour))
+
+	want := `OBJECT                 REJECTED      FOR    BY      SERVES INSTEAD
+httproute shop/search  generation 2  2h 0m  checks  generation 1
+    spec.rules[0].matches[0].path.value: "/(" is no regular expression of RE2: missing ); close the
+    group or write \( for the character [InvalidRegularExpression]
+    file examples/shop/search.yaml:18 · generation 1, accepted 3h 0m ago, serves instead
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNothingIsRejected(t *testing.T) {
+	if got := Rejections(plain, nil, admintest.Since); got != "nothing is rejected\n" {
+		t.Errorf("got %q", got)
 	}
 }
 

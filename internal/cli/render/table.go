@@ -19,6 +19,8 @@ func T(text string) Cell { return Cell{Text: text} }
 type Table struct {
 	Header []string
 	Rows   [][]Cell
+	// Below are texts under each row, over its whole width; nil is none.
+	Below [][]string
 }
 
 // gap is the space between columns.
@@ -29,9 +31,10 @@ func (t Table) Render(s Style) string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
-	rows := t.Rows
+	rows, below := t.Rows, t.Below
 	if t.Header != nil {
 		rows = slices.Insert(slices.Clone(rows), 0, headerCells(t.Header))
+		below = slices.Insert(slices.Clone(below), 0, nil)
 	}
 	for i, row := range rows {
 		rows[i] = slices.Clone(row)
@@ -41,10 +44,20 @@ func (t Table) Render(s Style) string {
 	}
 	widths := columnWidths(rows)
 	var b strings.Builder
-	for _, row := range rows {
+	for i, row := range rows {
 		writeRow(&b, s, row, widths)
+		if i < len(below) {
+			writeBelow(&b, s, below[i])
+		}
 	}
 	return b.String()
+}
+
+func writeBelow(b *strings.Builder, s Style, texts []string) {
+	for _, text := range texts {
+		b.WriteString(strings.Repeat(" ", 2*gap))
+		hang(b, s.wrap(text, s.width()-2*gap), 2*gap)
+	}
 }
 
 func headerCells(header []string) []Cell {
