@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"time"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -53,6 +54,7 @@ type instance struct {
 	loop            *pipeline.Loop
 	proxies         *host.Supervisor
 	tables          *tableFile
+	proof           *proof // nil with --prover=off
 	adminListener   net.Listener
 	metricsListener net.Listener
 }
@@ -66,26 +68,35 @@ func Run(ctx context.Context, c config.Run, io IO) error {
 		}
 		return err
 	}
-	i.build()
+	if err := i.build(); err != nil {
+		return err
+	}
 	defer func() { _ = host.RemoveSocketDir(i.sockets) }()
-	// Started in this order, stopped in reverse:
-	return runner.Run(ctx, runner.Options{StopTimeout: c.DrainTimeout + 15*time.Second},
+	return runner.Run(ctx, runner.Options{StopTimeout: c.DrainTimeout + 15*time.Second}, i.components()...)
+}
+
+// components are started in this order and stopped in reverse.
+func (i *instance) components() []runner.Component {
+	before := []runner.Component{
 		// before anything slow, so that a port in use is told at once
-		runner.Component{Name: "addresses", Start: i.listen},
+		{Name: "addresses", Start: i.listen},
 		// claims the state directory, which holds the socket of the next
-		runner.Component{Name: "proxies", Start: i.startProxies, Stop: i.stopProxies},
+		{Name: "proxies", Start: i.startProxies, Stop: i.stopProxies},
 		// before the loop, which recalls and keeps by it; written to once the state directory is claimed
-		runner.Component{Name: "route tables", Run: i.tables.run},
+		{Name: "route tables", Run: i.tables.run},
 		// before the loop, which tells which proxies there should be: none starts sooner
-		runner.Component{Name: "xds", Start: i.target.Start, Run: i.target.Run, Stop: i.target.Stop},
+		{Name: "xds", Start: i.target.Start, Run: i.target.Run, Stop: i.target.Stop},
+	}
+	after := []runner.Component{
 		// before the source, which feeds it
-		runner.Component{Name: "pipeline", Run: i.loop.Run},
-		runner.Component{Name: "admin", Run: i.serveAdmin},
-		runner.Component{Name: "metrics", Run: i.serveMetrics},
-		runner.Component{Name: "memory", Run: i.live.settle},
+		{Name: "pipeline", Run: i.loop.Run},
+		{Name: "admin", Run: i.serveAdmin},
+		{Name: "metrics", Run: i.serveMetrics},
+		{Name: "memory", Run: i.live.settle},
 		// last: from here on things change
-		runner.Component{Name: "files", Run: i.watch},
-	)
+		{Name: "files", Run: i.watch},
+	}
+	return slices.Concat(before, i.proof.components(), after)
 }
 
 // find looks for what the instance needs on this machine: Envoy, and a place for sockets.
@@ -107,17 +118,23 @@ func (i *instance) find(ctx context.Context) (err error) {
 }
 
 // build makes the parts that need nothing from outside.
-func (i *instance) build() {
+func (i *instance) build() (err error) {
 	c := i.config
+	if c.Prover != config.ProverOff {
+		if i.proof, err = i.newProof(); err != nil {
+			return err
+		}
+	}
 	graph := newGraph(c.ControllerName, c.Features, c.BindAddress)
 	i.target = xds.New(i.socket(), c.XDSMaxReceiveBytes, xdsserve.Options{Drain: host.DrainTime})
 	i.tables = newTableFile(c.StateDir, i.io.Log)
 	i.loop = pipeline.New(pipeline.Options{
-		Graph: graph, Target: i.target, Memory: i.tables, Live: i.live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
+		Graph: graph, Target: i.target, Validators: i.proof.judged(c.Prover), Memory: i.tables, Live: i.live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
 		Controller:  gateway_v1.GatewayController(c.ControllerName),
 		Identity:    pipeline.Identity{Version: version.Number, Envoy: i.version, Since: i.since},
 		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Drain: host.DrainTime, Now: time.Now,
 	})
+	return nil
 }
 
 func newGraph(controller string, f config.Features, bind netip.Addr) *pipeline.Graph {

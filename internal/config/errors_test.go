@@ -33,6 +33,7 @@ func TestErrors(t *testing.T) {
 		{"duration", "drainTimeout: 2h\n", "", `FILE:1: drainTimeout "2h" must be a duration from 0s to 1h`},
 		{"bytes", "xdsMaxReceiveBytes: 64MiB\n", "", `FILE:1: xdsMaxReceiveBytes "64MiB" must be a number of bytes from 4194304 to 2147483647`},
 		{"few bytes", "xdsMaxReceiveBytes: 4194303\n", "", `FILE:1: xdsMaxReceiveBytes "4194303" must be a number of bytes from 4194304`},
+		{"prover", "prover: maybe\n", "", `FILE:1: prover "maybe" must be one of require, prefer, off`},
 		{"format", "log: {format: xml}\n", "", `FILE:1: log.format "xml" must be one of text, json`},
 		{"same address", "metricsAddress: 127.0.0.1:19000\n", "", `settings: metricsAddress "127.0.0.1:19000" is also adminAddress; give each its own port`},
 	} {

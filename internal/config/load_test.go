@@ -39,8 +39,8 @@ func TestDefaults(t *testing.T) {
 		ControllerName: "gatehouse.dev/gateway-controller", BindAddress: netip.MustParseAddr("127.0.0.1"),
 		AdminAddress: "127.0.0.1:19000", MetricsAddress: "127.0.0.1:19001",
 		StateDir: "/home/ann/.local/state/gatehouse", DrainTimeout: 5 * time.Second,
-		XDSMaxReceiveBytes: 64 << 20,
-		Features:           Features{XBackend: true}, LogLevel: "info",
+		Prover: ProverPreferred, XDSMaxReceiveBytes: 64 << 20,
+		Features: Features{XBackend: true}, LogLevel: "info",
 	}
 	if diff := cmp.Diff(want, got.Run, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)

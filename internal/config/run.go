@@ -18,6 +18,8 @@ type Run struct {
 	StateDir       string
 	KeepProxies    bool
 	DrainTimeout   time.Duration
+	// Prover is prefer by default.
+	Prover Prover
 	// XDSMaxReceiveBytes is the largest request taken from an Envoy.
 	XDSMaxReceiveBytes int
 	Features           Features
@@ -25,6 +27,16 @@ type Run struct {
 	LogLevel string
 	LogJSON  bool
 }
+
+// Prover says what is done without the verdict of a proving Envoy.
+type Prover string
+
+// What may be done without it.
+const (
+	ProverRequired  Prover = "require" // changes wait
+	ProverPreferred Prover = "prefer"  // they pass
+	ProverOff       Prover = "off"     // there is none
+)
 
 // Features are the switches that open kinds and fields.
 type Features struct {

@@ -71,6 +71,10 @@ func table() []*setting {
 			Usage: "how long a stopping Envoy may finish requests",
 		}, func(r *Run, v []string) error { return setDuration(&r.DrainTimeout, v) }, false},
 		{Setting{
+			Key: "prover", Value: "MODE", Default: string(ProverPreferred),
+			Usage: "try each change on an Envoy that serves nothing: require its verdict, prefer it and pass without, or off",
+		}, func(r *Run, v []string) error { return setProver(&r.Prover, v) }, false},
+		{Setting{
 			Key: "xdsMaxReceiveBytes", Value: "BYTES", Default: "67108864",
 			Usage: "largest request taken from an Envoy; one that connects again lists all that it has",
 		}, func(r *Run, v []string) error { return setBytes(&r.XDSMaxReceiveBytes, v, minReceive, maxReceive) }, false},

@@ -167,6 +167,10 @@ func setChoice(to *string, values []string, choices ...string) error {
 	return nil
 }
 
+func setProver(to *Prover, values []string) error {
+	return setChoice((*string)(to), values, string(ProverRequired), string(ProverPreferred), string(ProverOff))
+}
+
 func setLogFormat(to *bool, values []string) error {
 	var format string
 	err := setChoice(&format, values, "text", "json")

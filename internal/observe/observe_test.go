@@ -24,6 +24,11 @@ func TestEveryMetricIsServedUnderItsName(t *testing.T) {
 	m.ResourcesSent.WithLabelValues("Listener").Inc()
 	m.Nacks.WithLabelValues("Listener").Inc()
 	m.CertificateExpiry.WithLabelValues("shop/tls").Set(1)
+	m.Trials.WithLabelValues("accepted").Inc()
+	m.OldestRetained.WithLabelValues("Secret").Set(60)
+	m.ValidatorVerdicts.WithLabelValues("proving Envoy", "accepted").Inc()
+	m.ValidatorSeconds.WithLabelValues("proving Envoy").Observe(0.002)
+	m.ValidatorUp.WithLabelValues("proving Envoy").Set(1)
 
 	page := get(t, m.Handler(), "/metrics")
 	for _, metric := range m.Documented() {

@@ -124,7 +124,7 @@ func New(o Options) *Loop {
 		l.Reach = reach
 	}
 	l.rules = o.Graph.Rules()
-	l.judges = newJudges(o.Graph, o.Validators, l.tellUnavailable)
+	l.judges = newJudges(o.Graph, measure(o.Validators, o.Metrics, o.Now), l.tellUnavailable)
 	l.reporter = &Reporter{
 		graph: o.Graph, board: l.board, proxiesOf: o.Target, controller: o.Controller, bind: o.BindAddress,
 		identity: o.Identity, now: o.Now, transitions: status.NewTransitions(),

@@ -132,7 +132,7 @@ func (p *Prover) nurse(ctx context.Context) {
 
 // Died tells that the proving Envoy ended, and nobody told it to.
 func (p *Prover) Died(why error) {
-	p.watch.tell(func(c *condition) { c.deaths, c.why = c.deaths+1, why })
+	p.watch.tell(func(c *condition) { c.deaths, c.vain, c.why = c.deaths+1, c.vain+1, why })
 }
 
 // Name implements validator.Validator.

@@ -66,8 +66,8 @@ func TestRefusalsSay(t *testing.T) {
 		bad  xdsserve.Resource
 		want string
 	}{
-		{table(edge, "shop/edge/80", virtualHost("b.example", badExpression)), `virtual host "b.example": the proving Envoy refuses it: missing ): (`},
-		{badCluster(edge, "bad"), "the proving Envoy refuses it: Error adding/updating cluster(s) bad: "},
+		{table(edge, "shop/edge/80", virtualHost("b.example", badExpression)), `virtual host "b.example": missing ): (`},
+		{badCluster(edge, "bad"), "Error adding/updating cluster(s) bad: "},
 	} {
 		said := r.refuses(test.bad)[0].Message
 		if !strings.HasPrefix(said, test.want) || strings.Contains(said, "\n") || strings.Contains(said, edge+"|") {

@@ -43,6 +43,9 @@ func (p *Prover) judge(ctx context.Context, s step) validator.Verdict {
 
 func empty(u xdsserve.Update) bool { return len(u.Set)+len(u.Remove) == 0 }
 
+// maxVain is after how many that ended before they connected no other is waited for.
+const maxVain = 3
+
 // await waits for a proving Envoy to be connected. Only the first trial of those that
 // find none waits for long.
 func (p *Prover) await(ctx context.Context) string {
@@ -52,7 +55,12 @@ func (p *Prover) await(ctx context.Context) string {
 	}
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := p.watch.until(waiting, func(now condition) (bool, error) { return now.proxy != "" && !now.doubted, nil })
+	err := p.watch.until(waiting, func(now condition) (bool, error) {
+		if now.vain >= maxVain {
+			return false, errDied
+		}
+		return now.proxy != "" && !now.doubted, nil
+	})
 	if err != nil {
 		p.late = true
 		return p.Unavailable()
@@ -203,7 +211,7 @@ func (p *Prover) again(ctx context.Context, s step) (validator.Verdict, error) {
 // crash refuses what the proving Envoy ended of. It names nothing where that is more
 // than one resource.
 func (p *Prover) crash(portion xdsserve.Update) validator.Refusal {
-	out := validator.Refusal{Reason: verdict.CrashesProxy, Message: "the proving Envoy ended twice while it took this: " + p.lastDeath()}
+	out := validator.Refusal{Reason: verdict.CrashesProxy, Message: "it ended twice while it took this: " + p.lastDeath()}
 	if len(portion.Set) == 1 {
 		of := p.shadow.owners[portion.Set[0].Name]
 		out.Resources = []xdsserve.Scoped{of.of}

@@ -23,6 +23,7 @@ type condition struct {
 	proxy   string // the node that is connected; empty when none is
 	settled uint64 // what it has answered in full
 	deaths  int    // processes that ended unasked
+	vain    int    // those of them that have not connected, one after the other
 	why     error  // the last of them did
 	doubted bool   // it did not answer in time, and is being looked at
 }
@@ -63,7 +64,7 @@ func (w *watch) until(ctx context.Context, done func(condition) (bool, error)) e
 func (c *condition) answered(e xdsserve.Event) {
 	switch current := e.Proxy == c.proxy; {
 	case e.Kind == xdsserve.Connected:
-		c.proxy, c.settled = e.Proxy, 0
+		c.proxy, c.settled, c.vain = e.Proxy, 0, 0
 	case e.Kind == xdsserve.Disconnected && current:
 		c.proxy, c.settled = "", 0
 	case e.Kind == xdsserve.Settled && current:

@@ -26,7 +26,7 @@ func words(of owner, r xdsserve.Refusal) string {
 	if r.Type == xdsserve.Secret {
 		said = withoutContent(said)
 	}
-	return of.where() + "the proving Envoy refuses it: " + oneLine(said) + "; change what it names"
+	return of.where() + oneLine(said) + "; change what it names"
 }
 
 // withoutContent cuts what Envoy writes down of a secret that it refuses.
