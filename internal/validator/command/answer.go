@@ -1,0 +1,78 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/validator"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
+	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+)
+
+// report is what a program that refuses writes to its standard output.
+type report struct {
+	Errors []reported `json:"errors"`
+}
+
+// reported is one cause; it may name an object, a resource, both or neither.
+type reported struct {
+	Object *struct {
+		Kind string `json:"kind"`
+		Name string `json:"name"` // "namespace/name", or "name" when cluster-scoped
+	} `json:"object"`
+	Resource *struct {
+		Type  string `json:"type"` // "RouteConfiguration"
+		Name  string `json:"name"`
+		Group string `json:"group"` // the Gateway, "namespace/name"
+	} `json:"resource"`
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// maxErrors bounds how many causes are taken from one report.
+const maxErrors = 100
+
+// answer reads the report of a program that refused.
+func answer(out output) validator.Verdict {
+	if out.cut {
+		return validator.Verdict{Unavailable: fmt.Sprintf("its report is longer than %d bytes", maxOutput)}
+	}
+	var r report
+	d := json.NewDecoder(bytes.NewReader(out.stdout))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return validator.Verdict{Unavailable: fmt.Sprintf(`it refuses, and its output is no {"errors": […]}: %v%s`, err, said(out.stderr))}
+	}
+	if len(r.Errors) == 0 {
+		return validator.Verdict{Unavailable: `it refuses for no reason: its output has no errors`}
+	}
+	var v validator.Verdict
+	for _, e := range r.Errors[:min(len(r.Errors), maxErrors)] {
+		refusal, err := e.refusal()
+		if err != nil {
+			return validator.Verdict{Unavailable: "its report is not understood: " + err.Error()}
+		}
+		v.Refusals = append(v.Refusals, refusal)
+	}
+	return v
+}
+
+func (e reported) refusal() (validator.Refusal, error) {
+	r := validator.Refusal{Field: e.Field, Message: strings.TrimSpace(e.Message)}
+	if r.Message == "" {
+		r.Message = "refused without a message"
+	}
+	if e.Object != nil {
+		r.Objects = []store.Key{{Collection: e.Object.Kind, Name: e.Object.Name}}
+	}
+	if e.Resource != nil {
+		t, ok := TypeNamed(e.Resource.Type)
+		if !ok {
+			return r, fmt.Errorf("resource.type %q is none of %s", e.Resource.Type, strings.Join(TypeNames(), ", "))
+		}
+		r.Resources = []xdsserve.Scoped{{Group: e.Resource.Group, Name: xdsserve.Name{Type: t, Name: e.Resource.Name}}}
+	}
+	return r, nil
+}
