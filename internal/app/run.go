@@ -96,7 +96,7 @@ func (i *instance) components() []runner.Component {
 		// last: from here on things change
 		{Name: "files", Run: i.watch},
 	}
-	return slices.Concat(before, i.proof.components(), after)
+	return slices.Concat(before, i.proof.components(), newAuxiliary(i.config).components(), after)
 }
 
 // find looks for what the instance needs on this machine: Envoy, and a place for sockets.
@@ -129,7 +129,7 @@ func (i *instance) build() (err error) {
 	i.target = xds.New(i.socket(), c.XDSMaxReceiveBytes, xdsserve.Options{Drain: host.DrainTime})
 	i.tables = newTableFile(c.StateDir, i.io.Log)
 	i.loop = pipeline.New(pipeline.Options{
-		Graph: graph, Target: i.target, Validators: i.proof.judged(c.Prover), Memory: i.tables, Live: i.live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
+		Graph: graph, Target: i.target, Validators: slices.Concat(i.proof.judged(c.Prover), newAuxiliary(c).judged()), Memory: i.tables, Live: i.live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
 		Controller:  gateway_v1.GatewayController(c.ControllerName),
 		Identity:    pipeline.Identity{Version: version.Number, Envoy: i.version, Since: i.since},
 		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Drain: host.DrainTime, Now: time.Now,

@@ -45,7 +45,7 @@ func Load(src Source) (Loaded, error) {
 	if len(errs) > 0 {
 		return Loaded{}, Errors(errs)
 	}
-	errs = out.Run.crossCheck()
+	errs = append(out.Run.crossCheck(), out.readValidators()...)
 	if src.Watch {
 		errs = append(errs, out.checkPaths()...)
 	}
@@ -85,12 +85,7 @@ func (r Run) crossCheck() []error {
 
 // checkPaths refuses paths that are not there: most likely they are misspelt.
 func (l Loaded) checkPaths() []error {
-	from := "--config"
-	for _, g := range l.Given {
-		if g.Key == "config" {
-			from = g.From
-		}
-	}
+	from := l.from("config", "--config")
 	if len(l.Run.Paths) == 0 {
 		return []error{&Error{From: from, Problem: "is missing: name the file or directory of Gateway API objects to serve"}}
 	}
@@ -102,6 +97,16 @@ func (l Loaded) checkPaths() []error {
 		}
 	}
 	return errs
+}
+
+// from is where the value of a setting came from.
+func (l Loaded) from(key, otherwise string) string {
+	for _, g := range l.Given {
+		if g.Key == key {
+			return g.From
+		}
+	}
+	return otherwise
 }
 
 func (r Run) warnings() []string {

@@ -20,6 +20,10 @@ type Run struct {
 	DrainTimeout   time.Duration
 	// Prover is prefer by default.
 	Prover Prover
+	// ValidatorsFile is the file that Validators are read from (--validators); empty is none.
+	ValidatorsFile string
+	// Validators are asked in this order, after the proving Envoy.
+	Validators []Validator
 	// XDSMaxReceiveBytes is the largest request taken from an Envoy.
 	XDSMaxReceiveBytes int
 	Features           Features

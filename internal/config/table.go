@@ -75,6 +75,10 @@ func table() []*setting {
 			Usage: "try each change on an Envoy that serves nothing: require its verdict, prefer it and pass without, or off",
 		}, func(r *Run, v []string) error { return setProver(&r.Prover, v) }, false},
 		{Setting{
+			Key: "validators", Value: "FILE",
+			Usage: "YAML file of your own validators: commands that see each change before any proxy",
+		}, func(r *Run, v []string) error { return setText(&r.ValidatorsFile, v) }, true},
+		{Setting{
 			Key: "xdsMaxReceiveBytes", Value: "BYTES", Default: "67108864",
 			Usage: "largest request taken from an Envoy; one that connects again lists all that it has",
 		}, func(r *Run, v []string) error { return setBytes(&r.XDSMaxReceiveBytes, v, minReceive, maxReceive) }, false},

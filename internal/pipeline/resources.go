@@ -43,7 +43,7 @@ func names(resources []scoped) []verdict.Resource {
 }
 
 // ShortType is the last part of a type URL.
-func ShortType(t xdsserve.Type) string { return string(t)[strings.LastIndexByte(string(t), '.')+1:] }
+func ShortType(t xdsserve.Type) string { return t.Short() }
 
 func translated(resources []scoped) verdict.Step {
 	count := map[string]int{}

@@ -1,5 +1,10 @@
 package xdsserve
 
+import (
+	"slices"
+	"strings"
+)
+
 // Type is an xDS resource type URL.
 type Type string
 
@@ -12,6 +17,30 @@ const (
 	Scopes    Type = "type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration"
 	Listener  Type = "type.googleapis.com/envoy.config.listener.v3.Listener"
 )
+
+// Types returns the types served, in the order in which they are made.
+func Types() []Type { return []Type{Secret, Cluster, Endpoints, Routes, Scopes, Listener} }
+
+// Short is the last part of the URL, for example "RouteConfiguration".
+func (t Type) Short() string { return string(t)[strings.LastIndexByte(string(t), '.')+1:] }
+
+// ShortTypes returns the short names of Types.
+func ShortTypes() []string {
+	var out []string
+	for _, t := range Types() {
+		out = append(out, t.Short())
+	}
+	return out
+}
+
+// TypeWithShort returns the type served whose short name is given, if there is one.
+func TypeWithShort(name string) (Type, bool) {
+	i := slices.Index(ShortTypes(), name)
+	if i < 0 {
+		return "", false
+	}
+	return Types()[i], true
+}
 
 // Name names a resource as a proxy knows it.
 type Name struct {

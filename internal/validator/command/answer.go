@@ -68,9 +68,9 @@ func (e reported) refusal() (validator.Refusal, error) {
 		r.Objects = []store.Key{{Collection: e.Object.Kind, Name: e.Object.Name}}
 	}
 	if e.Resource != nil {
-		t, ok := TypeNamed(e.Resource.Type)
+		t, ok := xdsserve.TypeWithShort(e.Resource.Type)
 		if !ok {
-			return r, fmt.Errorf("resource.type %q is none of %s", e.Resource.Type, strings.Join(TypeNames(), ", "))
+			return r, fmt.Errorf("resource.type %q is none of %s", e.Resource.Type, strings.Join(xdsserve.ShortTypes(), ", "))
 		}
 		r.Resources = []xdsserve.Scoped{{Group: e.Resource.Group, Name: xdsserve.Name{Type: t, Name: e.Resource.Name}}}
 	}

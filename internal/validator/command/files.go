@@ -78,8 +78,8 @@ func (f *files) anew(all iter.Seq[xdsserve.Resource]) error {
 	if err := errors.Join(os.RemoveAll(f.dir), os.MkdirAll(f.dir, 0o700)); err != nil {
 		return err
 	}
-	for _, t := range types {
-		if err := os.MkdirAll(filepath.Join(f.candidate(), short(t)), 0o700); err != nil {
+	for _, t := range xdsserve.Types() {
+		if err := os.MkdirAll(filepath.Join(f.candidate(), t.Short()), 0o700); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (f *files) write(r xdsserve.Resource) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(resource{short(r.Type), r.Name.Name, r.Group, r.Version, r.Origins, body})
+	text, err := json.Marshal(resource{r.Type.Short(), r.Name.Name, r.Group, r.Version, r.Origins, body})
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (f *files) tell(u xdsserve.Update) error {
 		d.Set = append(d.Set, path(xdsserve.Scoped{Group: r.Group, Name: r.Name}))
 	}
 	for _, s := range u.Remove {
-		d.Removed = append(d.Removed, removed{short(s.Type), s.Name.Name, s.Group})
+		d.Removed = append(d.Removed, removed{s.Type.Short(), s.Name.Name, s.Group})
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -137,5 +137,5 @@ func (f *files) tell(u xdsserve.Update) error {
 // characters that file names cannot, so they are hashed.
 func path(s xdsserve.Scoped) string {
 	sum := sha256.Sum256([]byte(s.Group + "\x00" + s.Name.Name))
-	return filepath.Join(short(s.Type), hex.EncodeToString(sum[:16])+".json")
+	return filepath.Join(s.Type.Short(), hex.EncodeToString(sum[:16])+".json")
 }
