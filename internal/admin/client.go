@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,6 +67,16 @@ func (c Client) InputRejections(ctx context.Context) (InputRejections, error) {
 	return ask[InputRejections](ctx, c, "/v1/rejections")
 }
 
+// Admit asks for the verdict over a proposal. The error is as of Verdict, or a line that
+// says why there is no verdict.
+func (c Client) Admit(ctx context.Context, p Proposal) (Admission, error) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return Admission{}, fmt.Errorf("the proposal has no JSON form: %w", err)
+	}
+	return exchange[Admission](ctx, c, http.MethodPost, "/v1/admission/set?timeout="+c.timeout().String(), body)
+}
+
 // objectPath appends kind and name, each part escaped, as far as they are given.
 func objectPath(base, kind, name string) string {
 	parts := []string{base}
@@ -81,17 +92,24 @@ func objectPath(base, kind, name string) string {
 }
 
 func ask[T any](ctx context.Context, c Client, path string) (T, error) {
-	var answer T
-	timeout := c.Timeout
-	if timeout == 0 {
-		timeout = 10 * time.Second
+	return exchange[T](ctx, c, http.MethodGet, path, nil)
+}
+
+func (c Client) timeout() time.Duration {
+	if c.Timeout == 0 {
+		return 10 * time.Second
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	return c.Timeout
+}
+
+func exchange[T any](ctx context.Context, c Client, method, path string, question []byte) (T, error) {
+	var answer T
+	ctx, cancel := context.WithTimeout(ctx, c.timeout())
 	defer cancel()
-	body, status, err := c.fetch(ctx, path)
+	body, status, err := c.fetch(ctx, method, path, question)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = fmt.Errorf("no answer within %s", timeout)
+			err = fmt.Errorf("no answer within %s", c.timeout())
 		}
 		return answer, &UnreachableError{Address: c.Address, Err: err}
 	}
@@ -105,10 +123,13 @@ func ask[T any](ctx context.Context, c Client, path string) (T, error) {
 }
 
 // fetch returns an answer of the admin API, or an error when it is somebody else's.
-func (c Client) fetch(ctx context.Context, path string) (body []byte, status int, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.Address+path, nil)
+func (c Client) fetch(ctx context.Context, method, path string, question []byte) (body []byte, status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+c.Address+path, bytes.NewReader(question))
 	if err != nil {
 		return nil, 0, err
+	}
+	if question != nil {
+		r.Header.Set("Content-Type", "application/json")
 	}
 	// A transport of its own: the environment's HTTP proxy has no business here.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

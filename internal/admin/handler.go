@@ -8,6 +8,8 @@ import (
 // Options are what the admin API answers from.
 type Options struct {
 	Reporter Reporter
+	// Admitter judges proposals; nil judges none.
+	Admitter Admitter
 	// Live returns nil while the loop turns; nil means always.
 	Live func() error
 	// Metrics is the URL of the metrics, for the page; it may be empty.
@@ -33,6 +35,10 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /v1/overview", a.overview)
 	mux.HandleFunc("GET /v1/views", a.views)
 	mux.HandleFunc("GET /v1/rejections", a.rejections)
+	mux.HandleFunc("POST /v1/admission", a.review)
+	mux.HandleFunc("POST /v1/admission/set", a.proposals)
+	mux.HandleFunc("GET /v1/admission", onlyPost)
+	mux.HandleFunc("GET /v1/admission/set", onlyPost)
 	mux.HandleFunc("GET /v1/", a.unknown)
 	mux.HandleFunc("GET /config_dump", a.configDump)
 	mux.HandleFunc("GET /healthz", a.healthz)
@@ -53,5 +59,5 @@ func profiles(mux *http.ServeMux) {
 }
 
 func (a *api) unknown(w http.ResponseWriter, r *http.Request) {
-	fail(w, http.StatusNotFound, "no "+r.URL.Path+": the API has /v1/verdicts, /v1/status, /v1/overview, /v1/views, /v1/rejections")
+	fail(w, http.StatusNotFound, "no "+r.URL.Path+": the API has /v1/verdicts, /v1/status, /v1/overview, /v1/views, /v1/rejections, /v1/admission")
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
@@ -27,9 +28,20 @@ type ValidateOptions struct {
 	BindAddress    netip.Addr
 	ControllerName string
 	Features       config.Features
+	// Against is HOST:PORT of a running instance's admin API: the files are judged as
+	// what would be saved there, all of them together. Empty judges them by themselves.
+	Against string
+	// Deletions are objects that would be deleted there.
+	Deletions []Deletion
+	// Timeout bounds the verdict of that instance; 0 is 10 s.
+	Timeout time.Duration
 	// Print is called once with everything found.
 	Print func(Report) error
 }
+
+// Deletion names an object to be deleted: its kind and "namespace/name", or the name
+// alone where the kind has no namespaces.
+type Deletion struct{ Kind, Name string }
 
 // Report is the outcome of a validation.
 type Report struct {

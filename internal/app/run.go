@@ -42,10 +42,11 @@ type instance struct {
 	config  config.Run
 	io      IO
 	since   time.Time
-	envoy   string // path
-	how     string // it was found
-	version string // of Envoy
-	sockets string // directory
+	envoy   string            // path
+	how     string            // it was found
+	version string            // of Envoy
+	sockets string            // directory
+	schema  *schema.Validator // of files and of proposals
 	metrics *observe.Metrics
 	pulse   *observe.Pulse
 	live    *settling
@@ -125,11 +126,12 @@ func (i *instance) build() (err error) {
 			return err
 		}
 	}
+	i.schema = schema.New(schema.Options{Open: opened(c.Features)})
 	graph := newGraph(c.ControllerName, c.Features, c.BindAddress)
 	i.target = xds.New(i.socket(), c.XDSMaxReceiveBytes, xdsserve.Options{Drain: host.DrainTime})
 	i.tables = newTableFile(c.StateDir, i.io.Log)
 	i.loop = pipeline.New(pipeline.Options{
-		Graph: graph, Target: i.target, Validators: slices.Concat(i.proof.judged(c.Prover), newAuxiliary(c).judged()), Memory: i.tables, Live: i.live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
+		Graph: graph, Schema: i.schema, Target: i.target, Validators: slices.Concat(i.proof.judged(c.Prover), newAuxiliary(c).judged()), Memory: i.tables, Live: i.live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
 		Controller:  gateway_v1.GatewayController(c.ControllerName),
 		Identity:    pipeline.Identity{Version: version.Number, Envoy: i.version, Since: i.since},
 		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Drain: host.DrainTime, Now: time.Now,
@@ -191,7 +193,7 @@ func (i *instance) stopProxies(ctx context.Context) error {
 
 func (i *instance) serveAdmin(ctx context.Context) error {
 	return admin.Serve(ctx, i.adminListener, admin.Handler(admin.Options{
-		Reporter: i.loop.Reporter(), Metrics: url(i.metricsListener) + "/metrics",
+		Reporter: i.loop.Reporter(), Admitter: i.loop.Admitter(), Metrics: url(i.metricsListener) + "/metrics",
 		Live: func() error { return i.pulse.Live(time.Now(), loopStuck) },
 	}))
 }
@@ -207,7 +209,7 @@ func (i *instance) serveMetrics(ctx context.Context) error {
 func (i *instance) watch(ctx context.Context) error {
 	source := file.New(file.Options{
 		Paths: i.config.Paths, StateDir: i.config.StateDir, Log: i.io.Log,
-		Schema: schema.Options{Open: opened(i.config.Features)},
+		Validator: i.schema,
 	})
 	return source.Run(ctx, func(batch snapshot.Batch) { i.loop.Observe(ctx, batch) })
 }

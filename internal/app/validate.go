@@ -32,9 +32,16 @@ func load(paths []string, controller string, f config.Features, bind netip.Addr)
 }
 
 // Validate looks at files as Run would, and returns how many findings fail them.
-func Validate(_ context.Context, o ValidateOptions, _ IO) (findings int, err error) {
-	loaded := load(o.Paths, o.ControllerName, o.Features, o.BindAddress)
-	report := Report{Files: loaded.batch.Files, Objects: len(loaded.batch.Edits), Findings: loaded.findings()}
+func Validate(ctx context.Context, o ValidateOptions, _ IO) (findings int, err error) {
+	var report Report
+	if o.Against != "" {
+		if report, err = against(ctx, o); err != nil {
+			return 0, err
+		}
+	} else {
+		loaded := load(o.Paths, o.ControllerName, o.Features, o.BindAddress)
+		report = Report{Files: loaded.batch.Files, Objects: len(loaded.batch.Edits), Findings: loaded.findings()}
+	}
 	for _, f := range report.Findings {
 		if !f.Warning {
 			findings++
@@ -48,18 +55,18 @@ func (l offline) findings() []Finding {
 	out := []Finding{}
 	for _, findings := range l.batch.Findings {
 		for _, f := range findings {
-			out = append(out, l.finding(f.Object, f.Origin, f.Step))
+			out = append(out, findingAt(f.Object, f.Origin, f.Step))
 		}
 	}
 	for key, rejection := range l.decision.Rejected {
 		for _, step := range rejection.Steps {
-			out = append(out, l.finding(key, l.batch.Origins[key], step))
+			out = append(out, findingAt(key, l.batch.Origins[key], step))
 		}
 	}
 	for key, f := range l.graph.Compiled.Findings.All(l.decision.State) {
 		for _, step := range f.Steps {
-			if step.Outcome == verdict.WasRejected || worthALook(step) {
-				out = append(out, l.finding(key, l.batch.Origins[key], step))
+			if step.Outcome == verdict.WasRejected || pipeline.WorthALook(step) {
+				out = append(out, findingAt(key, l.batch.Origins[key], step))
 			}
 		}
 	}
@@ -67,13 +74,7 @@ func (l offline) findings() []Finding {
 	return out
 }
 
-// worthALook tells steps that an editor would want to hear of. They fail nothing:
-// that other objects are missing is normal for a part of a configuration.
-func worthALook(s verdict.Step) bool {
-	return s.Outcome == verdict.Warning || s.Outcome == verdict.WasExcluded && s.Reason != verdict.NotReferenced.Name
-}
-
-func (l offline) finding(key store.Key, o snapshot.Origin, s verdict.Step) Finding {
+func findingAt(key store.Key, o snapshot.Origin, s verdict.Step) Finding {
 	return Finding{
 		File: o.File, Document: o.Document, Line: o.Line, Kind: key.Collection, Name: key.Name,
 		Field: s.Field, Reason: s.Reason, Message: s.Message, Warning: s.Outcome != verdict.WasRejected,

@@ -15,15 +15,25 @@ func (s *session) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "validate -f PATH...",
 		Short:   "Check files as 'run' would, one line a finding, and exit 1 if there is any",
-		Example: "  gatehouse validate -f examples/shop",
+		Example: "  gatehouse validate -f examples/shop\n  gatehouse validate --against http://127.0.0.1:19000 -f route.yaml",
+		Long: "With --against, a running instance says what would become of the files if they were saved there\n" +
+			"now, all of them together, and changes nothing. What is there and not in the files stays; name\n" +
+			"with --delete what would go.",
 	}
 	load := s.settingFlags(cmd, offline)
 	paths := fileFlag(cmd)
 	output := outputFlag(cmd, asTable, asJSON, asYAML)
+	running := againstFlags(cmd)
 	cmd.RunE = s.begin(func(cmd *cobra.Command, args []string) error {
-		from, err := files(paths, args)
+		address, deletions, err := running.read()
 		if err != nil {
-			return err
+			return usage(err)
+		}
+		var from []string
+		if len(deletions) == 0 || len(*paths)+len(args) > 0 {
+			if from, err = files(paths, args); err != nil {
+				return err
+			}
 		}
 		loaded, err := load(false)
 		if err != nil {
@@ -31,6 +41,7 @@ func (s *session) validateCommand() *cobra.Command {
 		}
 		findings, err := app.Validate(cmd.Context(), app.ValidateOptions{
 			Paths: from, BindAddress: loaded.Run.BindAddress, ControllerName: loaded.Run.ControllerName, Features: loaded.Run.Features,
+			Against: address, Deletions: deletions, Timeout: running.timeout,
 			Print: func(r app.Report) error { return s.printReport(output.value, r) },
 		}, s.io())
 		if err == nil && findings > 0 {

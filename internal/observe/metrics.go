@@ -20,6 +20,8 @@ type Metrics struct {
 	RoundSeconds       prometheus.Observer
 	Trials             *prometheus.CounterVec // outcome
 	TrialFunctions     prometheus.Observer
+	Admissions         *prometheus.CounterVec // result
+	AdmissionSeconds   prometheus.Observer
 	ResourcesSent      *prometheus.CounterVec // type
 	BytesSent          prometheus.Counter
 	Nacks              *prometheus.CounterVec // type
@@ -58,6 +60,7 @@ func NewMetrics() *Metrics {
 	m.describeObjects(c)
 	m.describeLoop(c)
 	m.describeValidators(c)
+	m.describeAdmission(c)
 	m.describeProxies(c)
 	m.Build.WithLabelValues(version.Number, runtime.Version()).Set(1)
 	m.documented = c.metrics

@@ -20,6 +20,7 @@ type board struct {
 	current atomic.Pointer[published]
 
 	mu       sync.RWMutex
+	next     chan struct{} // closed when another value is published
 	origins  map[store.Key]snapshot.Origin
 	byFile   map[string][]snapshot.Finding
 	noticed  map[string]map[string]time.Time  // since when, by file and content
@@ -40,7 +41,7 @@ func newBoard() *board {
 		byObject: map[store.Key][]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
 		rejected: map[store.Key]time.Time{}, facts: map[model.GatewayID]status.Facts{},
 		lacking: map[model.GatewayID][]string{}, behind: map[string]time.Time{},
-		unavailable: map[string]string{},
+		unavailable: map[string]string{}, next: make(chan struct{}),
 	}
 	b.current.Store(&published{})
 	return b

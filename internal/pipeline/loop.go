@@ -15,6 +15,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
+	"github.com/gatehouse-proxy/gatehouse/internal/source/schema"
 	"github.com/gatehouse-proxy/gatehouse/pkg/coalesce"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -49,6 +50,10 @@ type Options struct {
 	Proxies Infrastructure
 	// Validators judge what passed the checks of this product, in this order.
 	Validators []Judged
+	// Schema decodes proposals; nil knows no feature switches.
+	Schema *schema.Validator
+	// Refresh looks for objects that proposals lack; nil where there is nowhere to look.
+	Refresh Refresh
 	// Memory is optional.
 	Memory     Memory
 	Live       observe.Live
@@ -75,6 +80,7 @@ type Loop struct {
 	Options
 	board    *board
 	reporter *Reporter
+	admitter *Admitter
 	rules    acceptance.Rules
 	judges   judges
 
@@ -125,6 +131,7 @@ func New(o Options) *Loop {
 	}
 	l.rules = o.Graph.Rules()
 	l.judges = newJudges(o.Graph, measure(o.Validators, o.Metrics, o.Now), l.tellUnavailable)
+	l.admitter = newAdmitter(l.Options, l.rules, l.board, l.judges)
 	l.reporter = &Reporter{
 		graph: o.Graph, board: l.board, proxiesOf: o.Target, controller: o.Controller, bind: o.BindAddress,
 		identity: o.Identity, now: o.Now, transitions: status.NewTransitions(),
@@ -137,6 +144,9 @@ func New(o Options) *Loop {
 
 // Reporter answers questions about the loop.
 func (l *Loop) Reporter() *Reporter { return l.reporter }
+
+// Admitter judges proposals on what the loop has accepted.
+func (l *Loop) Admitter() *Admitter { return l.admitter }
 
 // Observe hands a batch to the loop and waits until it is taken, or ctx ends.
 func (l *Loop) Observe(ctx context.Context, batch snapshot.Batch) {

@@ -44,3 +44,10 @@ func (b *board) unavailability() string {
 	}
 	return ""
 }
+
+// whyUnavailable is why a validator gives no verdict now; empty when it does.
+func (b *board) whyUnavailable(validator string) string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.unavailable[validator]
+}

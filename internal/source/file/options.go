@@ -17,6 +17,9 @@ type Options struct {
 	StateDir string
 	// Schema says which kinds and fields are open.
 	Schema schema.Options
+	// Validator decodes documents; nil makes one from Schema. Several parts may share
+	// one, and what it has compiled.
+	Validator *schema.Validator
 	// Log gets warnings about what is no object's fault. Default: discard.
 	Log *slog.Logger
 	// Now is the clock of the batches' ObservedAt. Default: time.Now.
@@ -38,6 +41,9 @@ const (
 func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Validator == nil {
+		o.Validator = schema.New(o.Schema)
 	}
 	if o.Now == nil {
 		o.Now = time.Now

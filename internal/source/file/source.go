@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
-	"github.com/gatehouse-proxy/gatehouse/internal/source/schema"
 )
 
 // Source reads the objects in files and follows their changes.
@@ -48,7 +47,7 @@ func New(o Options) *Source {
 	o = o.withDefaults()
 	s := &Source{
 		opts:  o,
-		index: newIndex(schema.New(o.Schema), openLedger(o.StateDir, o.Log)),
+		index: newIndex(o.Validator, openLedger(o.StateDir, o.Log)),
 		seen:  map[string]fingerprint{}, pending: map[string]due{}, lacking: map[string]time.Time{},
 		away: map[string]time.Time{}, devices: map[string]uint64{},
 	}

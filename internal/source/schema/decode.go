@@ -37,6 +37,13 @@ func New(o Options) *Validator {
 // Previous returns the accepted revision of an object that is in force, or nil.
 type Previous func(store.Key) snapshot.Object
 
+// KindOf returns the kind of objects with this apiVersion and kind, and whether it is
+// read, if perhaps in another version or with a feature switch.
+func KindOf(apiVersion, kind string) (snapshot.Kind, bool) {
+	group, _ := splitVersion(apiVersion)
+	return kindOf(group, kind)
+}
+
 // Object is what became of one object of a document.
 type Object struct {
 	// Key is the object's identity as far as it could be read; Name may be empty.
