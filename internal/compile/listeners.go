@@ -124,15 +124,6 @@ type listener struct {
 // terminates tells that the listener needs certificates.
 func (l listener) terminates() bool { return family(l.Protocol) == model.TLS && !l.Passthrough }
 
-// kindsOf are the kinds of routes that each served protocol takes.
-var kindsOf = map[model.Protocol][]string{
-	model.HTTP:  {kindGRPCRoute, kindHTTPRoute},
-	model.HTTPS: {kindGRPCRoute, kindHTTPRoute},
-	model.TLS:   {kindTLSRoute},
-	model.TCP:   {kindTCPRoute},
-	model.UDP:   {kindUDPRoute},
-}
-
 // readListeners reads the listeners of a Gateway or a ListenerSet.
 func readListeners(of section, specs []gateway_v1.Listener) []listener {
 	out := make([]listener, len(specs))
@@ -187,7 +178,7 @@ func (l *listener) speak(protocol gateway_v1.ProtocolType) {
 
 // admit reads allowedRoutes: which kinds may attach, and from where.
 func (l *listener) admit(allowed *gateway_v1.AllowedRoutes) {
-	fit, namespace := kindsOf[l.Protocol], l.referrer().Namespace
+	fit, namespace := snapshot.RouteKinds[gateway_v1.ProtocolType(l.Protocol)], l.referrer().Namespace
 	l.Kinds = slices.Clone(fit)
 	if allowed == nil {
 		l.Scope = scope{Namespace: namespace}

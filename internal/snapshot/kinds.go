@@ -78,6 +78,16 @@ var Kinds = []Kind{
 	{Name: "XTelemetryPolicy", Group: gatewayX, Versions: []string{"v1alpha1"}, Plural: "xtelemetrypolicies", Feature: FeatureExperimental, New: func() Object { return new(gateway_xv1alpha1.XTelemetryPolicy) }},
 }
 
+// RouteKinds are the kinds of routes that listeners of each protocol take, in order of
+// name. It must not be changed.
+var RouteKinds = map[gateway_v1.ProtocolType][]string{
+	gateway_v1.HTTPProtocolType:  {"GRPCRoute", "HTTPRoute"},
+	gateway_v1.HTTPSProtocolType: {"GRPCRoute", "HTTPRoute"},
+	gateway_v1.TLSProtocolType:   {"TLSRoute"},
+	gateway_v1.TCPProtocolType:   {"TCPRoute"},
+	gateway_v1.UDPProtocolType:   {"UDPRoute"},
+}
+
 const (
 	gateway  = gateway_v1.GroupName
 	gatewayX = "gateway.networking.x-k8s.io"

@@ -23,13 +23,13 @@ var rules = []struct {
 	},
 	{
 		name: "pure does no I/O", direct: true,
-		pkgs: `pkg/(store|derive)|internal/(snapshot|acceptance|compile|model|verdict|translate)(/.*)?`,
+		pkgs: `pkg/(store|derive)|internal/(snapshot|acceptance|failmode|compile|model|verdict|translate)(/.*)?`,
 		deny: `os|os/.*|net|net/http|log|log/slog|syscall|math/rand(/v2)?|crypto/rand|golang.org/x/sys/.*`,
 		why:  "evaluations are values: the same input gives the same bytes, on a branch or not",
 	},
 	{
 		name: "pure reaches no cluster",
-		pkgs: `pkg/(store|derive)|internal/(snapshot|acceptance|compile|model|verdict|translate)(/.*)?`,
+		pkgs: `pkg/(store|derive)|internal/(snapshot|acceptance|failmode|compile|model|verdict|translate)(/.*)?`,
 		deny: `k8s.io/client-go(/.*)?|sigs.k8s.io/controller-runtime(/.*)?`,
 		why:  "objects come in by value",
 	},
@@ -39,7 +39,7 @@ var rules = []struct {
 		why:  "the core knows neither Kubernetes nor Envoy",
 	},
 	{
-		name: "objects know no data plane", pkgs: `internal/(snapshot|acceptance|verdict|source/.*)`,
+		name: "objects know no data plane", pkgs: `internal/(snapshot|acceptance|failmode|verdict|source/.*)`,
 		deny: `github.com/envoyproxy/.*|google.golang.org/grpc(/.*)?|\./pkg/xdsserve`,
 		why:  "what is observed and accepted does not depend on who serves it",
 	},
