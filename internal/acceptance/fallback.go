@@ -170,6 +170,8 @@ func (s *search) serving(r *Rejection) {
 	value, there := s.base.View().Get(r.Object)
 	before, served := s.in.Accepted.View().Get(r.Object)
 	was, shut := s.in.Standing[r.Object], !there || store.Identical(s.shut(r.Object, value), value)
+	observed, _ := s.in.Observed.Get(r.Object)
+	r.Changed = was.Changed || served && !store.Identical(before, observed) || !served && !was.Closed
 	r.Retained = !shut
 	r.Closed = shut && (served || was.Closed)
 	r.Narrowed = !shut && (served && !store.Identical(value, before) || was.Narrowed)

@@ -85,6 +85,9 @@ type Rejection struct {
 	// Closed tells that an accepted revision served and nothing of the object does
 	// now: by Rules.Fallback, because it expired, or because it depends on what did.
 	Closed bool
+	// Changed tells that the refused revision is another than the one that was accepted
+	// last; an object that closed beside others did not change.
+	Changed bool
 	// Steps say why; never empty.
 	Steps []verdict.Step
 	// By names the validator that refused it; empty is Rules.Check.

@@ -189,7 +189,7 @@ func TestAllowedRoutesAreNarrowedExactly(t *testing.T) {
 	kinds := []gateway_v1.Kind{"HTTPRoute", "GRPCRoute"}
 	draw := func(t *rapid.T) *gateway_v1.ListenerSet {
 		l := gateway_v1.ListenerEntry{Name: "l", Protocol: gateway_v1.HTTPProtocolType, AllowedRoutes: drawAllowed(t)}
-		return &gateway_v1.ListenerSet{ObjectMeta: meta_v1.ObjectMeta{Namespace: "own"}, Spec: gateway_v1.ListenerSetSpec{Listeners: []gateway_v1.ListenerEntry{l}}}
+		return &gateway_v1.ListenerSet{Namespace: "own", Spec: gateway_v1.ListenerSetSpec{Listeners: []gateway_v1.ListenerEntry{l}}}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		met(t, draw(t), draw(t), 2*len(places), func(s *gateway_v1.ListenerSet, i int) bool {
@@ -202,7 +202,7 @@ func TestAllowedRoutesAreNarrowedExactly(t *testing.T) {
 // routes at a listener beside it.
 func TestAllowedListenersAreNarrowedExactly(t *testing.T) {
 	draw := func(t *rapid.T) *gateway_v1.Gateway {
-		g := &gateway_v1.Gateway{ObjectMeta: meta_v1.ObjectMeta{Namespace: "own"}}
+		g := &gateway_v1.Gateway{Namespace: "own"}
 		g.Spec.Listeners = []gateway_v1.Listener{{Name: "l", Protocol: gateway_v1.HTTPProtocolType, AllowedRoutes: drawAllowed(t)}}
 		if rapid.IntRange(0, 5).Draw(t, "nothing said") > 0 {
 			from, selector := drawScope(t)

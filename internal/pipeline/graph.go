@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/compile"
+	"github.com/gatehouse-proxy/gatehouse/internal/failmode"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
@@ -18,8 +19,10 @@ type Graph struct {
 	*derive.Graph
 	Compiled compile.Outputs
 	Envoy    envoy.Outputs
-	byOrigin []derive.Index[envoy.Output] // resources
-	failures []derive.Index[envoy.Output] // outputs with failures, by the objects at fault
+	// FailModes say what may serve of what is rejected; the zero value retains.
+	FailModes failmode.Modes
+	byOrigin  []derive.Index[envoy.Output] // resources
+	failures  []derive.Index[envoy.Output] // outputs with failures, by the objects at fault
 }
 
 // NewGraph builds the evaluation once, from the static configuration.
@@ -59,6 +62,7 @@ func (g *Graph) Resources() []Resources {
 func (g *Graph) Rules() acceptance.Rules {
 	return acceptance.Rules{
 		Eval: g.Eval, Between: g.Between, Check: g.check, Reads: g.reads, Identity: identity, Created: created,
+		Fallback: g.FailModes.Fallback, Close: failmode.Close,
 		Testify: func(trial derive.State, object store.Key) any {
 			finding, _ := g.Compiled.Findings.Lookup(trial, object)
 			return finding

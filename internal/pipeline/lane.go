@@ -93,6 +93,7 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 	n := &lane{
 		in: acceptance.Input{
 			Observed: l.observed, Accepted: l.accepted, Standing: l.rejected, Patient: !over, Reconsider: over && l.patience.all,
+			Expired: l.expired(now),
 		},
 		captured: l.observed, pending: l.pending, began: now,
 	}
@@ -159,6 +160,7 @@ func (l *Loop) again(n *lane) *lane {
 	return &lane{
 		in: acceptance.Input{
 			Observed: l.accepted.View().Substitute(n.in.Observed, keys...), Accepted: l.accepted, Standing: standing, Patient: true,
+			Expired: n.in.Expired,
 		},
 		captured: n.captured, pending: n.pending, began: n.began, races: n.races + 1,
 	}

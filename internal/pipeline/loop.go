@@ -102,6 +102,7 @@ type Loop struct {
 	// acceptances counts how often something was accepted.
 	acceptances int
 	patience    patience
+	expiry      time.Time // of the next retained revision
 	fleet       fleet
 	inflight    inflight
 	probing     map[model.GatewayID]*probe
@@ -238,6 +239,7 @@ func (l *Loop) dueWork(ctx context.Context) {
 	if l.started {
 		l.remember(l.layouts.due(now), now)
 	}
+	l.expire(now)
 	if l.window.Take(now) || l.search == nil && l.patience.due(now) {
 		l.round(ctx, now)
 	}

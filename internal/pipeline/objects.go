@@ -76,7 +76,7 @@ func (r *Reporter) decided(at *published, key store.Key) (verdict.Status, bool) 
 	if rejection, ok := at.rejected[key]; ok {
 		finding, _ = rejection.Evidence.(compile.Finding)
 		if finding.Status != nil {
-			finding.Status = new(status.Refused(*finding.Status, explain(rejection.Steps[0]), kept(rejection.Retained)))
+			finding.Status = new(status.Refused(*finding.Status, explain(rejection.Steps[0]), keptOf(rejection)))
 		}
 	}
 	if finding.Status == nil {

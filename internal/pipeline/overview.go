@@ -68,7 +68,7 @@ func (r *Reporter) attention(j join, v verdict.Verdict) (admin.Attention, bool) 
 		a.Serves = kept(j.refused[0].Retained)
 	}
 	if j.rejection != nil {
-		a.Serves = kept(j.rejection.Retained)
+		a.Serves = keptOf(*j.rejection)
 	}
 	return a, true
 }
@@ -95,7 +95,7 @@ func others(steps []verdict.Step, told verdict.Step) int {
 	n := 0
 	for _, s := range steps {
 		problem := s.Outcome == verdict.WasRejected || s.Outcome == verdict.WasExcluded || s.Outcome == verdict.Warning
-		if problem && s.Reason != verdict.Retained.Name && s.Reason != verdict.NothingRetained.Name {
+		if problem && !inForceReason(s.Reason) {
 			n++
 		}
 	}

@@ -45,6 +45,7 @@ func (l *Loop) take(ctx context.Context, n *lane) {
 		l.Log.Error("nothing of what is observed can be validated, not even without any one object: nothing is published", observe.KeyObjects, len(n.pending))
 	}
 	l.board.landed(changes, now)
+	l.awaitExpiry(now)
 	l.forget(decision.Delta, changes)
 	at := l.show(now)
 	for c := range l.Graph.Compiled.Findings.Changes(decision.Delta) {
@@ -127,6 +128,12 @@ func (l *Loop) changes(n *lane) []change {
 			out = append(out, l.change(n, key, n.began))
 		}
 	}
+	for key := range n.decision.Rejected { // closed although it did not change
+		if _, was := l.rejected[key]; !was && !told(out, key) {
+			out = append(out, l.change(n, key, n.began))
+		}
+	}
+	slices.SortFunc(out, func(a, b change) int { return a.key.Compare(b.key) })
 	return out
 }
 

@@ -133,7 +133,7 @@ func (l *Loop) event(c change, b belief, now time.Time) observe.LiveEvent {
 	case wasRejected:
 		rejection := l.rejected[c.key]
 		if len(rejection.Steps) > 0 {
-			e.Message = explain(rejection.Steps[0]) + "; " + kept(rejection.Retained)
+			e.Message = explain(rejection.Steps[0]) + "; " + keptOf(rejection)
 		}
 	case wasAccepted:
 		e.Message = rejectedFor(now.Sub(c.since))

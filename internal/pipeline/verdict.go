@@ -156,7 +156,7 @@ func (j join) acceptSteps(now time.Time) []verdict.Step {
 		}
 		return append(steps, retained(j.refused[0].Retained))
 	case j.rejection != nil && !j.undecided():
-		return append(slices.Clone(j.rejection.Steps), retained(j.rejection.Retained))
+		return append(slices.Clone(j.rejection.Steps), j.inForce(now))
 	case j.undecided():
 		return []verdict.Step{verdict.Undecided.Step(verdict.Accept, verdict.StillPending, j.waiting())}
 	default:

@@ -36,6 +36,16 @@ var (
 		Name: "Retained", Class: InfoClass,
 		Meaning: "The observed revision was rejected; the previous accepted revision keeps serving.",
 	}
+	Narrowed = Reason{
+		Name: "Narrowed", Class: FailureClass,
+		Meaning: "The observed revision was rejected; the previous accepted revision keeps serving, but permits no more than the rejected one does.",
+		Remedy:  "Correct what was rejected; what the object no longer permits is in force already.",
+	}
+	Closed = Reason{
+		Name: "Closed", Class: FailureClass,
+		Meaning: "The observed revision was rejected, and by rule or by --fail-mode no earlier one may serve; or the object cannot be served beside what was taken away.",
+		Remedy:  "Correct what was rejected, or undo what was taken away.",
+	}
 	NothingRetained = Reason{
 		Name: "NothingRetained", Class: InfoClass,
 		Meaning: "The observed revision was rejected and none was accepted before, so nothing of the object serves.",
@@ -69,6 +79,6 @@ var (
 
 // stageReasons are those of this file, in order of name.
 var stageReasons = []Reason{
-	Accepted, Acknowledged, AwaitingProxies, Compiled, CrashesProxy, InternalError, NothingRetained,
+	Accepted, Acknowledged, AwaitingProxies, Closed, Compiled, CrashesProxy, InternalError, Narrowed, NothingRetained,
 	OutputInvalid, RefusedByProxy, RefusedByValidator, Retained, Seen, Translated, Undecided, WarmTimedOut,
 }
