@@ -15,6 +15,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
+	"github.com/gatehouse-proxy/gatehouse/internal/failmode"
 	"github.com/gatehouse-proxy/gatehouse/internal/infra/host"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/pipeline"
@@ -128,6 +129,9 @@ func (i *instance) build() (err error) {
 	}
 	i.schema = schema.New(schema.Options{Open: opened(c.Features)})
 	graph := newGraph(c.ControllerName, c.Features, c.BindAddress)
+	graph.FailModes = failmode.Modes{
+		Certificates: c.FailModes.Certificates, Authorities: c.FailModes.CAs, Access: c.FailModes.Access, Deletions: c.FailModes.Deletions,
+	}
 	i.target = xds.New(i.socket(), c.XDSMaxReceiveBytes, xdsserve.Options{Drain: host.DrainTime})
 	i.tables = newTableFile(c.StateDir, i.io.Log)
 	i.loop = pipeline.New(pipeline.Options{

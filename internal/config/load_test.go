@@ -135,3 +135,10 @@ func TestErrorsCanBeAsked(t *testing.T) {
 		t.Errorf("error %#v", err)
 	}
 }
+
+func TestFailModes(t *testing.T) {
+	got, err := load(t, "failMode: cas=close,deletions=close\n", nil, nil)
+	if want := (FailModes{CAs: true, Deletions: true}); err != nil || got.Run.FailModes != want {
+		t.Errorf("fail modes %+v, %v; want %+v", got.Run.FailModes, err, want)
+	}
+}

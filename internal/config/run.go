@@ -27,6 +27,7 @@ type Run struct {
 	// XDSMaxReceiveBytes is the largest request taken from an Envoy.
 	XDSMaxReceiveBytes int
 	Features           Features
+	FailModes          FailModes
 	// LogLevel of Gatehouse itself: debug, info, warn, error.
 	LogLevel string
 	LogJSON  bool
@@ -46,4 +47,10 @@ const (
 type Features struct {
 	Experimental bool // default false
 	XBackend     bool // default true
+}
+
+// FailModes are the classes of input of which no earlier revision serves while a later
+// one is rejected.
+type FailModes struct {
+	Certificates, CAs, Access, Deletions bool // true closes; default false, which retains
 }

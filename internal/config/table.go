@@ -83,6 +83,10 @@ func table() []*setting {
 			Usage: "largest request taken from an Envoy; one that connects again lists all that it has",
 		}, func(r *Run, v []string) error { return setBytes(&r.XDSMaxReceiveBytes, v, minReceive, maxReceive) }, false},
 		{Setting{
+			Key: "failMode", Value: "CLASS=MODE,...", Default: "certificates=retain,cas=retain,access=retain,deletions=retain",
+			Usage: "retain or close the last accepted revision of a rejected input, by class; what is left out retains",
+		}, func(r *Run, v []string) error { return setFailModes(&r.FailModes, v) }, false},
+		{Setting{
 			Key: "features.xbackend", Default: "true", Offline: true,
 			Usage: "read XBackend objects",
 		}, func(r *Run, v []string) error { return setSwitch(&r.Features.XBackend, v) }, false},
