@@ -25,6 +25,9 @@
 //     object alone;
 //   - admission: what is admitted the next round over that view accepts; of what is not,
 //     that round rejects the proposal or something it conflicts with;
+//   - restart: with what was accepted recalled, the first round of a process is the one
+//     that the earlier process would have made with all rejections reconsidered; what is
+//     recalled is judged as anything observed;
 //   - fallbacks: what Rules.Fallback does not let stay never serves while the observed
 //     revision is withheld, and closed is absent; what is not valid without it is
 //     closed, too.

@@ -10,6 +10,9 @@ import (
 // Round decides over the observed view: in one trial when nothing new is at fault,
 // and otherwise by a search for what is.
 func (r Rules) Round(in Input) Decision {
+	if in.Recalled != nil && in.Accepted.View().Revision() == 0 {
+		return r.resume(in)
+	}
 	s := newSearch(r, in)
 	s.decide()
 	return s.decision()

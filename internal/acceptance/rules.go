@@ -121,6 +121,10 @@ type Input struct {
 	// Patient lets loose rejections stand although what they rest on has changed, which
 	// may be much and often. A later round without it tries them.
 	Patient bool
+	// Recalled returns the observed view with what an earlier process had accepted in
+	// place of what was observed since, and whether there is any. It is asked at the
+	// start only, and only if what is observed is not valid as a whole; it may block.
+	Recalled func(observed store.View) (store.View, bool)
 	// Ended reports whether no further trial may begin: then the round ends as if a
 	// validator were unavailable. Nil is never.
 	Ended func() bool

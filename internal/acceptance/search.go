@@ -32,6 +32,7 @@ type search struct {
 	noBaseline  bool
 	moved       bool
 
+	first  *attempt // of all that is open, if it was made already
 	work   derive.Work
 	trials []Tried
 }
@@ -122,11 +123,19 @@ func (s *search) try(groups []group) attempt {
 		s.unavailable = "the time for it is over"
 		return attempt{}
 	}
-	result := s.Eval(s.base, s.candidate(groups))
+	if t := s.first; t != nil {
+		s.first = nil
+		return *t
+	}
+	return s.judge(s.base, s.Eval(s.base, s.candidate(groups)))
+}
+
+// judge says what is wrong with a trial whose delta is against a base.
+func (s *search) judge(base derive.State, result derive.Result) attempt {
 	add(&s.work, result.Work)
 	t := attempt{Result: result, refusals: s.Check(result)}
 	if len(t.refusals) == 0 && s.Validate != nil {
-		answer := s.Validate(Trial{Base: s.base, State: result.State, Delta: result.Delta})
+		answer := s.Validate(Trial{Base: base, State: result.State, Delta: result.Delta})
 		t.refusals, s.unavailable = answer.Refusals, answer.Unavailable
 	}
 	t.ok = len(t.refusals) == 0 && !s.stopped()
