@@ -74,3 +74,16 @@ func sortKeys(loose []byte) (json.RawMessage, error) {
 	}
 	return bytes.TrimSpace(out.Bytes()), nil
 }
+
+// Redacted is the body of a resource, marshalled, in which whatever Envoy's API marks as
+// sensitive reads "[redacted]".
+func Redacted(r xdsserve.Resource) ([]byte, error) {
+	body, err := Message(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := redact(body.ProtoReflect()); err != nil {
+		return nil, fmt.Errorf("redact %s: %w", r.Name.Name, err)
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(body)
+}

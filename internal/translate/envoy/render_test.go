@@ -110,3 +110,18 @@ func TestOriginsComeBack(t *testing.T) {
 		}
 	}
 }
+
+func TestRedactedBodiesStayMessages(t *testing.T) {
+	r := keyed(t)
+	body, err := Redacted(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(body, []byte(hidden)) || !bytes.Contains(body, []byte(redacted)) {
+		t.Error("what is secret is shown, or not said to be redacted")
+	}
+	r.Body = body
+	if _, err := Message(r); err != nil {
+		t.Errorf("the redacted body is no message: %v", err)
+	}
+}
