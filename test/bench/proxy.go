@@ -14,7 +14,8 @@ type usage struct {
 	rss float64 // MiB
 }
 
-// proxyUsage is that of the Envoys which an instance runs, by proc_pid_stat(5).
+// proxyUsage is that of the Envoys which serve for an instance, by proc_pid_stat(5). The
+// proving Envoy does not.
 func proxyUsage(instance int) (sum usage, err error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -23,7 +24,7 @@ func proxyUsage(instance int) (sum usage, err error) {
 	found := false
 	for _, file := range files {
 		parent, one, ok := readStat(file)
-		if ok && parent == instance {
+		if ok && parent == instance && !proves(file) {
 			found = true
 			sum.cpu, sum.rss = sum.cpu+one.cpu, sum.rss+one.rss
 		}
@@ -32,6 +33,12 @@ func proxyUsage(instance int) (sum usage, err error) {
 		return usage{}, fmt.Errorf("process %d runs no proxy", instance)
 	}
 	return sum, nil
+}
+
+// proves tells the proving Envoy by the directory that it runs in.
+func proves(stat string) bool {
+	raw, err := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
+	return err == nil && bytes.Contains(raw, []byte("/prover/"))
 }
 
 // readStat is false for a process that has ended meanwhile.

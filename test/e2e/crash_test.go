@@ -14,7 +14,8 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
-// envoys returns the process ids of the Envoys that are children of a process.
+// envoys returns the process ids of the Envoys that are children of a process and serve:
+// the proving Envoy does not.
 func envoys(t *testing.T, parent int) []int {
 	t.Helper()
 	var found []int
@@ -26,12 +27,19 @@ func envoys(t *testing.T, parent int) []int {
 		}
 		name, rest, _ := strings.Cut(string(raw), ") ")
 		fields := strings.Fields(rest)
-		if len(fields) > 1 && fields[0] != "Z" && fields[1] == strconv.Itoa(parent) && strings.Contains(name, "envoy") {
+		proves := strings.Contains(string(arguments(path)), "/prover/")
+		if len(fields) > 1 && fields[0] != "Z" && fields[1] == strconv.Itoa(parent) && strings.Contains(name, "envoy") && !proves {
 			pid := must(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t)
 			found = append(found, pid)
 		}
 	}
 	return found
+}
+
+// arguments is the command line of the process with this stat file.
+func arguments(stat string) []byte {
+	raw, _ := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
+	return raw
 }
 
 // simple is one Gateway with one route to red.

@@ -2,6 +2,7 @@ package prover
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	envoy_cluster_v3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -74,7 +75,7 @@ func proveCluster(r xdsserve.Resource) (xdsserve.Resource, error) {
 // proveListener takes the port from a listener, and its routes. Envoy wants UDP listeners
 // to be bound; they are, to an address of their own.
 func proveListener(r xdsserve.Resource, places *places) (xdsserve.Resource, error) {
-	n := names{group: r.Group, uses: []xdsserve.Name{blankTable}}
+	n := names{group: r.Group}
 	body, err := rewrite(r.Body, new(envoy_listener_v3.Listener), func(l *envoy_listener_v3.Listener) error {
 		l.Name = alias(r.Group, l.GetName())
 		if l.GetUdpListenerConfig() == nil {
@@ -104,19 +105,23 @@ type names struct {
 
 func (n *names) chain(c *envoy_listener_v3.FilterChain) error {
 	for _, f := range c.GetFilters() {
-		if err := change(f.GetTypedConfig(), new(envoy_hcm_v3.HttpConnectionManager), lookNowhere); err != nil {
+		if err := change(f.GetTypedConfig(), new(envoy_hcm_v3.HttpConnectionManager), n.lookNowhere); err != nil {
 			return err
 		}
 	}
 	return n.socket(c.GetTransportSocket())
 }
 
-// lookNowhere has a connection manager that names a route table name the empty one.
-func lookNowhere(m *envoy_hcm_v3.HttpConnectionManager) bool {
+// lookNowhere has a connection manager that names a route table name the empty one. It
+// is asked for then, and not otherwise; one that looks up scopes asks for these.
+func (n *names) lookNowhere(m *envoy_hcm_v3.HttpConnectionManager) bool {
 	if m.GetRds() == nil {
 		return false
 	}
 	m.GetRds().RouteConfigName = blankTable.Name
+	if !slices.Contains(n.uses, blankTable) {
+		n.uses = append(n.uses, blankTable)
+	}
 	return true
 }
 
