@@ -117,7 +117,7 @@ func (a *Admitter) try(ctx context.Context, d *draft, found []store.Edit) (accep
 	}
 	rules.Validate = func(t acceptance.Trial) acceptance.Answer { return a.judges.ask(ctx, t, func() {}) }
 	result := rules.Admit(acceptance.Input{
-		Observed: d.at.observed.Apply(found...), Accepted: d.at.state, Standing: d.at.rejected,
+		Observed: d.at.observed.Apply(found...), Accepted: d.at.state, Standing: d.at.rejected, Expired: d.at.expired,
 		Ended: func() bool { return ctx.Err() != nil },
 	}, d.edits...)
 	if ctx.Err() != nil && result.Unavailable != "" {

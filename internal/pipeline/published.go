@@ -17,6 +17,8 @@ type published struct {
 	faults   map[store.Key][]derive.Fault // functions that failed, by each object they saw
 	at       time.Time
 	decided  bool // something was accepted, if only that there is nothing
+	// expired are objects of which no earlier revision may serve any longer.
+	expired map[store.Key]bool
 	// check is that of a round now; nil is that of the Graph.
 	check func(derive.Result) []acceptance.Refusal
 }
