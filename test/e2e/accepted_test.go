@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -31,35 +33,63 @@ type fault struct {
 	then map[string]string
 }
 
-// innocents are the objects whose verdicts must not change, "kind name".
-var innocents = []string{"httproute e2e/steady", "httproute e2e/moving", "gateway e2e/edge", "service e2e/red"}
+// innocents are the objects whose verdicts and status must not change, "kind name".
+var innocents = []string{
+	"httproute e2e/steady", "httproute e2e/fixed", "httproute e2e/closed", "httproute e2e/moving",
+	"gateway e2e/edge", "gateway e2e/safe", "service e2e/red", "secret e2e/closed-tls",
+}
 
-// steady is a shop whose routes have nothing to do with any fault.
-func steady() map[string]string {
+// steady is a shop whose routes have nothing to do with any fault. Its HTTPS listener is
+// a Gateway of its own, so that faults of edge are not its faults.
+func steady(t *testing.T, s *stage) map[string]string {
 	return map[string]string{
 		"base.yaml":    base,
 		"gateway.yaml": gateway("edge", httpListener),
+		"safe.yaml":    gateway("safe", safeListener),
+		"pair.yaml":    s.sealed(t, "closed-tls", "closed"+domain),
 		"steady.yaml":  route("steady", "http", "steady"+domain, `  - `+to("red")),
+		"fixed.yaml":   route("fixed", "http", "fixed"+domain, `  - `+to("green")),
+		"closed.yaml":  strings.Replace(route("closed", "https", "closed"+domain, `  - `+to("blue")), "name: edge", "name: safe", 1),
 		"moving.yaml":  route("moving", "http", "moving"+domain, `  - `+to("roaming")),
 		"roaming.yaml": pair("e2e", "roaming", "@RED@"),
 	}
 }
+
+const safeListener = `  - {name: https, protocol: HTTPS, port: @HTTPS@, hostname: "closed.e2e.test", tls: {certificateRefs: [{name: closed-tls}]}}
+`
+
+// startSteady runs gatehouse over the steady shop.
+func startSteady(t *testing.T, args ...string) *stage {
+	t.Helper()
+	s := prepare(t)
+	for name, text := range steady(t, s) {
+		s.write(t, name, text)
+	}
+	s.run(t, args...)
+	s.must(t, s.WaitReady)
+	return s
+}
+
+// stands is how long a fault stands at least.
+const stands = time.Second
 
 // run tells the story of a fault: inject, watch, repair.
 func (f fault) run(t *testing.T, s *stage) {
 	if f.before != nil {
 		f.before(t, s)
 	}
-	load := s.load(t, "steady"+domain, 2)
+	loads := s.healthy(t)
 	roaming := s.roam(t)
 	quiet := s.said(t)
+	since := time.Now()
 	f.inject(t, s)
-
-	s.eventually(t, "the verdict names the fault", func(ctx context.Context) error { return s.accuses(ctx, f.rejected, f.says) })
-	s.serves(t, f.still)
-	for _, host := range f.not {
-		s.eventually(t, host+" does not serve", func(ctx context.Context) error { return s.try(ctx, host+domain, try{status: 404}) })
-	}
+	f.bad(t, s)
+	s.eventually(t, "the fault has stood for a while, and endpoints keep flowing", func(context.Context) error {
+		if time.Since(since) < stands {
+			return errors.New("not long enough yet")
+		}
+		return nil
+	})
 	moves := roaming.moves.Load()
 	s.eventually(t, "endpoints keep flowing", func(context.Context) error {
 		if roaming.moves.Load() < moves+3 {
@@ -67,6 +97,7 @@ func (f fault) run(t *testing.T, s *stage) {
 		}
 		return nil
 	})
+	f.bad(t, s)
 	if now := s.said(t); now != quiet {
 		t.Errorf("what is said of innocents changed from\n%s\nto\n%s", quiet, now)
 	}
@@ -75,18 +106,49 @@ func (f fault) run(t *testing.T, s *stage) {
 	s.serves(t, f.then)
 	kind, name, _ := strings.Cut(f.rejected, " ")
 	s.eventually(t, "the repair releases it", func(ctx context.Context) error { return s.released(ctx, kind, name) })
-	roaming.stop(t)
-	load.stop()
-	if failed, wrong := load.failed.Load(), load.wrong.Load(); failed+wrong > 0 {
-		t.Errorf("%d requests failed and %d went wrong of %d: %v", failed, wrong, load.answered.Load(), load.firstError())
+	roaming.end(t)
+	for _, l := range loads {
+		l.judge(t)
 	}
 }
 
-// serves waits until hosts are answered by their backends.
+// bad waits for what must hold while the fault stands.
+func (f fault) bad(t *testing.T, s *stage) {
+	t.Helper()
+	s.eventually(t, "the verdict names the fault", func(ctx context.Context) error { return s.accuses(ctx, f.rejected, f.says) })
+	s.serves(t, f.still)
+	for _, host := range f.not {
+		s.eventually(t, host+" does not serve", func(ctx context.Context) error { return s.try(ctx, host+domain, try{status: 404}) })
+	}
+}
+
+// healthy is a constant load of about 100 requests a second on what must not notice: over
+// kept connections, and over new ones with TLS.
+func (s *stage) healthy(t *testing.T) []*load {
+	t.Helper()
+	const pause = 20 * time.Millisecond
+	loads := []*load{
+		{request: rig.Request{Port: s.http, Host: "steady" + domain}, pause: pause},
+		{request: rig.Request{Port: s.http, Host: "fixed" + domain}, pause: pause},
+		{request: rig.Request{Port: s.https, Host: "closed" + domain, Roots: s.roots}, pause: 2 * pause, fresh: true},
+	}
+	for _, l := range loads {
+		l.start(t, 1)
+	}
+	return loads
+}
+
+// serves waits until hosts are answered by their backends; a host that begins with
+// "tls:" on the port TCP, over HTTPS.
 func (s *stage) serves(t *testing.T, hosts map[string]string) {
 	t.Helper()
 	for host, backend := range hosts {
-		s.eventually(t, host+" is served by "+backend, func(ctx context.Context) error { return s.try(ctx, host+domain, try{from: backend}) })
+		want := try{from: backend}
+		name, secure := strings.CutPrefix(host, "tls:")
+		if secure {
+			want.through = "tls"
+		}
+		s.eventually(t, host+" is served by "+backend, func(ctx context.Context) error { return s.try(ctx, name+domain, want) })
 	}
 }
 
@@ -117,7 +179,8 @@ func (s *stage) released(ctx context.Context, kind, name string) error {
 	return nil
 }
 
-// said is what is said of the innocents, without ages and times.
+// said is what is said of the innocents, without ages and times: their verdicts, and
+// the conditions that they have.
 func (s *stage) said(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
@@ -128,46 +191,65 @@ func (s *stage) said(t *testing.T) string {
 		for _, step := range v.Steps {
 			fmt.Fprintf(&out, "  %s %s %s %s\n", step.Stage, step.Outcome, step.Reason, step.Field)
 		}
+		raw := must(s.API().Object(t.Context(), kind, name))(t)
+		var o struct {
+			Status json.RawMessage `json:"status"`
+		}
+		if err := json.Unmarshal(raw, &o); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "  %s\n", o.Status)
 	}
 	return out.String()
 }
 
 // roaming moves endpoints from backend to backend, each as soon as the last is served.
 type roaming struct {
-	moves atomic.Int64
-	stop  func(*testing.T)
+	moves  atomic.Int64
+	cancel context.CancelFunc
+	done   chan struct{}
+	took   []time.Duration // of each move; to be read once done
+	late   error
 }
 
 // slowest is how long an endpoint may take to be served while a fault stands, on a
 // machine that is busy with other tests.
-const slowest = 5 * time.Second
+const slowest = 2 * time.Second
 
 func (s *stage) roam(t *testing.T) *roaming {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r, done, late := new(roaming), make(chan struct{}), error(nil)
+	r := &roaming{cancel: cancel, done: make(chan struct{})}
 	go func() {
-		defer close(done)
-		for late == nil && ctx.Err() == nil {
-			for word, name := range map[string]string{"@GREEN@": "green", "@BLUE@": "blue"} {
-				s.write(t, "roaming.yaml", pair("e2e", "roaming", word))
-				if late = s.moved(ctx, name); late != nil {
-					return
-				}
-				r.moves.Add(1)
+		defer close(r.done)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for turn := 0; r.late == nil && ctx.Err() == nil; turn++ {
+			s.write(t, "roaming.yaml", pair("e2e", "roaming", []string{"@GREEN@", "@BLUE@"}[turn%2]))
+			since := time.Now()
+			r.late = s.moved(ctx, []string{"green", "blue"}[turn%2])
+			r.took = append(r.took, time.Since(since))
+			r.moves.Add(1)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
 			}
 		}
 	}()
-	r.stop = func(t *testing.T) {
-		t.Helper()
-		cancel()
-		<-done
-		if late != nil {
-			t.Errorf("after %d moves of endpoints: %v", r.moves.Load(), late)
-		}
-	}
-	t.Cleanup(func() { cancel(); <-done })
+	t.Cleanup(func() { cancel(); <-r.done })
 	return r
+}
+
+// end fails the test if an endpoint was not served in time.
+func (r *roaming) end(t *testing.T) {
+	t.Helper()
+	r.cancel()
+	<-r.done
+	if r.late != nil {
+		t.Errorf("after %d moves of endpoints: %v", r.moves.Load(), r.late)
+	}
+	slices.Sort(r.took)
+	t.Logf("%d endpoints moved, the median one served after %s, the slowest after %s", len(r.took), r.took[len(r.took)/2], r.took[len(r.took)-1])
 }
 
 // moved waits until the moving route is answered by a backend.

@@ -19,21 +19,17 @@ func serving(file, text string, hosts map[string]string) func(*testing.T, *stage
 	}
 }
 
-const (
-	badRules = `  - matches: [{path: {type: RegularExpression, value: "/("}}]
+const badRules = `  - matches: [{path: {type: RegularExpression, value: "/("}}]
     backendRefs: [{name: green, port: 80}]
 `
-	tlsListener = `  - {name: https, protocol: HTTPS, port: @HTTPS@, hostname: "sealed.e2e.test", tls: {certificateRefs: [{name: rotating}]}}
-`
-)
 
-// TestFaultsOfTheCompiler: schema-valid objects that the compiler refuses, a rotation
-// to a pair that does not match, and one object written at two versions.
+// TestFaultsOfTheCompiler: schema-valid objects that the compiler refuses, documents
+// that do not validate, and one object written at two versions.
 func TestFaultsOfTheCompiler(t *testing.T) {
 	green := map[string]string{"victim": "green"}
 	blue := map[string]string{"victim": "blue"}
 	victim := func(rules string) string { return route("victim", "http", "victim"+domain, rules) }
-	s := start(t, steady())
+	s := startSteady(t)
 	for _, f := range []fault{
 		{
 			name:   "a new object that does not compile",
@@ -57,6 +53,17 @@ func TestFaultsOfTheCompiler(t *testing.T) {
 			before: serving("victim.yaml", victim(`  - `+to("green")), green),
 			inject: writes("victim.yaml", atBeta(victim(badRules))), rejected: "httproute e2e/victim", says: "invalid regular expression",
 			still: green, repair: writes("victim.yaml", atBeta(victim(`  - `+to("blue")))), then: blue,
+		},
+		{
+			name: "an object that files have at two versions, and the one that counts turns bad",
+			before: func(t *testing.T, s *stage) {
+				t.Helper()
+				s.write(t, "victim.yaml", victim(`  - `+to("green")))
+				s.serves(t, green)
+				s.write(t, "zz-victim-beta.yaml", atBeta(victim(`  - `+to("blue"))))
+			},
+			inject: writes("victim.yaml", victim(badRules)), rejected: "httproute e2e/victim", says: "invalid regular expression",
+			still: green, repair: func(t *testing.T, s *stage) { t.Helper(); s.remove(t, "victim.yaml") }, then: blue,
 		},
 	} {
 		t.Run(f.name, func(t *testing.T) { f.run(t, s) })

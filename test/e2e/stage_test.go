@@ -191,8 +191,14 @@ func (s *stage) waitReason(t *testing.T, kind, name, reason string) verdict.Step
 // secret writes a TLS Secret of namespace e2e.
 func (s *stage) secret(t *testing.T, file, name string, sans ...string) {
 	t.Helper()
+	s.write(t, file, s.sealed(t, name, sans...))
+}
+
+// sealed is a TLS Secret of namespace e2e with a pair of its own.
+func (s *stage) sealed(t *testing.T, name string, sans ...string) string {
+	t.Helper()
 	pair := must(s.ca.Leaf(tlsutil.From(time.Now().Add(-time.Hour), 30*24*time.Hour), sans...))(t)
-	s.write(t, file, secretYAML(name, pair.Cert, pair.Key))
+	return secretYAML(name, pair.Cert, pair.Key)
 }
 
 func secretYAML(name string, cert, key []byte) string {

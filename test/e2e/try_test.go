@@ -34,7 +34,7 @@ type try struct {
 	marks   string // the marks that the backend must have seen, joined by ","
 	with    string // headers that the backend must have seen; an empty value means absent
 	reply   string // headers of the answer; an empty value means absent
-	through string // "https": over HTTPS
+	through string // "https": over HTTPS; "tls": the same on the port that is else TCP's
 }
 
 func (c try) String() string {
@@ -62,8 +62,11 @@ func (s *stage) try(ctx context.Context, host string, c try) error {
 	if c.host != "" {
 		r.Host = c.host
 	}
-	if c.through == "https" {
+	switch c.through {
+	case "https":
 		r.Port, r.Roots = s.https, s.roots
+	case "tls":
+		r.Port, r.Roots = s.tcp, s.roots
 	}
 	got, err := rig.Do(ctx, r)
 	if err != nil {
