@@ -66,7 +66,7 @@ func (p *proof) start(ctx context.Context) (err error) {
 	if p.processes, err = host.New(ctx, p.options); err != nil {
 		return err
 	}
-	p.processes.Ensure([]model.Gateway{{ID: prover.Group, Settings: model.Settings{Concurrency: 1}}})
+	p.processes.Ensure([]model.Gateway{{ID: prover.Group, Settings: model.Settings{Concurrency: 1}}}) //nolint:contextcheck // processes outlive the start
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,9 +15,25 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
-// envoys returns the process ids of the Envoys that are children of a process and serve:
-// the proving Envoy does not.
+// envoys returns the process ids of the Envoys that are children of a process and serve.
 func envoys(t *testing.T, parent int) []int {
+	t.Helper()
+	return slices.DeleteFunc(allEnvoys(t, parent), isProver)
+}
+
+// provers returns the process ids of the proving Envoys that are children of a process.
+func provers(t *testing.T, parent int) []int {
+	t.Helper()
+	return slices.DeleteFunc(allEnvoys(t, parent), func(pid int) bool { return !isProver(pid) })
+}
+
+// isProver knows a proving Envoy by the directory of its bootstrap.
+func isProver(pid int) bool {
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // a process that has ended is none
+	return strings.Contains(string(line), "/prover/proxies/")
+}
+
+func allEnvoys(t *testing.T, parent int) []int {
 	t.Helper()
 	var found []int
 	paths := must(filepath.Glob("/proc/[0-9]*/stat"))(t)
@@ -27,19 +44,12 @@ func envoys(t *testing.T, parent int) []int {
 		}
 		name, rest, _ := strings.Cut(string(raw), ") ")
 		fields := strings.Fields(rest)
-		proves := strings.Contains(string(arguments(path)), "/prover/")
-		if len(fields) > 1 && fields[0] != "Z" && fields[1] == strconv.Itoa(parent) && strings.Contains(name, "envoy") && !proves {
+		if len(fields) > 1 && fields[0] != "Z" && fields[1] == strconv.Itoa(parent) && strings.Contains(name, "envoy") {
 			pid := must(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t)
 			found = append(found, pid)
 		}
 	}
 	return found
-}
-
-// arguments is the command line of the process with this stat file.
-func arguments(stat string) []byte {
-	raw, _ := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
-	return raw
 }
 
 // simple is one Gateway with one route to red.
@@ -86,7 +96,7 @@ func TestEnvoyKilledUnderLoad(t *testing.T) {
 // TestNoOrphanAfterCrash: Envoy dies with Gatehouse, and the next one takes over.
 func TestNoOrphanAfterCrash(t *testing.T) {
 	s := start(t, simple())
-	left := envoys(t, s.PID())
+	left := allEnvoys(t, s.PID())
 	s.Kill()
 	s.inspect(t)
 	waitGone(t, left)

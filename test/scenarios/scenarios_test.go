@@ -29,9 +29,9 @@ func output(t *testing.T, o *Outcome, name string) []byte {
 }
 
 // The outputs are as reviewed, the same whatever order maps are walked in, and a
-// real Envoy takes the configuration.
+// real Envoy takes the configuration, and so does a proving one.
 func TestScenarios(t *testing.T) {
-	asked := suspects{}
+	asked, proof := suspects{}, newProof(t)
 	golden.Each(t, "*.txtar", func(t *testing.T, f *golden.File) {
 		t.Helper()
 		o := run(t, f)
@@ -44,6 +44,7 @@ func TestScenarios(t *testing.T) {
 			}
 		}
 		asked.add(t, filepath.Base(f.Path()), o.Resources())
+		proof.check(t, o.Resources())
 	})
 	asked.check(t)
 }

@@ -125,6 +125,7 @@ func TestValues(t *testing.T) {
 	}
 	asked := suspects{}
 	asked.add(t, "strange values", o.Resources())
+	newProof(t).check(t, o.Resources())
 	asked.check(t)
 }
 

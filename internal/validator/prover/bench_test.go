@@ -73,7 +73,7 @@ func BenchmarkCold(b *testing.B) {
 
 // resident is how many bytes of memory the proving Envoy has.
 func resident(b *testing.B, r *rig) int {
-	pid, _ := r.process()
+	pid, _ := r.Process()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	must(b, err)
 	for line := range strings.Lines(string(text)) {

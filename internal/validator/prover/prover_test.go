@@ -13,6 +13,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
+	"github.com/gatehouse-proxy/gatehouse/test/proving"
 )
 
 func scopedName(r xdsserve.Resource) xdsserve.Scoped {
@@ -117,12 +118,12 @@ func TestRefusedContentIsRemembered(t *testing.T) {
 	r := newRig(t, prover.Options{})
 	bad := badCluster(edge, "bad")
 	first := r.refuses(bad)
-	published := len(r.target.published)
+	published := r.Published()
 	again := r.refuses(cluster(edge, "good"), bad)
 	if !slices.EqualFunc(first, again, func(a, b validator.Refusal) bool { return a.Message == b.Message && blames(again, bad) }) {
 		t.Errorf("first %+v, then %+v", first, again)
 	}
-	if len(r.target.published) != published {
+	if r.Published() != published {
 		t.Error("it was published again")
 	}
 	r.accepts(cluster(edge, "bad"))
@@ -146,14 +147,14 @@ func TestEnvoyDiesOnce(t *testing.T) {
 	r := newRig(t, prover.Options{})
 	r.accepts(cluster(edge, "app"))
 	deaths := 0
-	r.target.before = func(u xdsserve.Update) {
+	r.Before = func(u xdsserve.Update) {
 		if deaths == 0 && sets(u, "deadly") {
 			deaths++
-			r.signal(unix.SIGKILL)
+			r.Signal(unix.SIGKILL)
 		}
 	}
 	r.accepts(cluster(edge, "beside"), cluster(edge, "deadly"))
-	if _, starts := r.process(); deaths != 1 || starts != 2 {
+	if _, starts := r.Process(); deaths != 1 || starts != 2 {
 		t.Errorf("%d deaths, %d starts", deaths, starts)
 	}
 }
@@ -163,9 +164,9 @@ func TestEnvoyDiesOnce(t *testing.T) {
 func TestEnvoyDiesTwice(t *testing.T) {
 	r := newRig(t, prover.Options{})
 	r.accepts(listener(edge, "first", "127.0.0.1", 80))
-	r.target.before = func(u xdsserve.Update) {
+	r.Before = func(u xdsserve.Update) {
 		if sets(u, "deadly") {
-			r.signal(unix.SIGKILL)
+			r.Signal(unix.SIGKILL)
 		}
 	}
 	deadly := cluster(edge, "deadly")
@@ -180,9 +181,9 @@ func TestEnvoyDiesTwice(t *testing.T) {
 	if refusals := r.refuses(taken); !blames(refusals, taken) {
 		t.Errorf("refusals %+v: the baseline is not back", refusals)
 	}
-	_, before := r.process()
+	_, before := r.Process()
 	r.refuses(deadly)
-	if _, after := r.process(); after != before {
+	if _, after := r.Process(); after != before {
 		t.Error("it died again of what is known to end it")
 	}
 }
@@ -195,7 +196,7 @@ func sets(u xdsserve.Update, name string) bool {
 func TestEnvoyHangs(t *testing.T) {
 	r := newRig(t, prover.Options{Patience: 200 * time.Millisecond})
 	r.accepts(listener(edge, "first", "127.0.0.1", 80))
-	r.signal(unix.SIGSTOP)
+	r.Signal(unix.SIGSTOP)
 	began := time.Now()
 	if v := r.try(xdsserve.Update{Set: []xdsserve.Resource{badCluster(edge, "bad")}}); v.Unavailable == "" || len(v.Refusals) > 0 {
 		t.Fatalf("verdict %+v of an Envoy that hangs", v)
@@ -216,14 +217,14 @@ func TestEnvoyHangs(t *testing.T) {
 // Without a proving Envoy there is no verdict: the first trial waits for one to come
 // up, the next ones do not, until one is there.
 func TestWithoutEnvoy(t *testing.T) {
-	r := newRigWithout(t, prover.Options{Start: 50 * time.Millisecond})
+	r := &rig{proving.New(t, prover.Options{Start: 50 * time.Millisecond}), t}
 	bad := badCluster(edge, "bad")
 	for range 2 {
 		if v := r.try(xdsserve.Update{Set: []xdsserve.Resource{bad}}); v.Unavailable != "it is not connected" {
 			t.Fatalf("verdict %+v", v)
 		}
 	}
-	ensure(r)
-	r.until("it is there", func() bool { return r.Unavailable() == "" })
+	r.Begin()
+	proving.Until(t, "it is there", func() bool { return r.Unavailable() == "" })
 	r.refuses(bad)
 }

@@ -197,3 +197,8 @@ func secret(group, name string, chain, key []byte) xdsserve.Resource {
 		TlsCertificate: &envoy_tls_v3.TlsCertificate{CertificateChain: inline(chain), PrivateKey: inline(key)},
 	}})
 }
+
+// nobody has no endpoints.
+func nobody(cluster string) *envoy_endpoint_v3.ClusterLoadAssignment {
+	return &envoy_endpoint_v3.ClusterLoadAssignment{ClusterName: cluster}
+}
