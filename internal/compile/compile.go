@@ -36,6 +36,14 @@ type Finding struct {
 	// Failed tells that the revision is a candidate for rejection: some step has
 	// a reason of verdict.FailureClass that no defined outcome covers.
 	Failed bool
+	// Rules is how many rules a route has; Dropped are those that are not implemented, in
+	// order, for example "spec.rules[1]".
+	Rules   int
+	Dropped []string
+	// Partly tells that some but not all rules of a route have a value that nothing is
+	// specified for: they are dropped unless an earlier revision without such a value can
+	// stay in force. It depends on nothing but the route.
+	Partly bool
 	// Steps are never empty when Serves is false.
 	Steps []verdict.Step
 	// Status is the object's status without what only acknowledgements can tell

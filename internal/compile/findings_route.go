@@ -100,7 +100,12 @@ func (v routeVerdict) finding(self store.Key) Finding {
 		steps = append(steps, r.steps(failed)...)
 	}
 	steps = append(steps, v.late...)
-	f := Finding{Object: self, Serves: v.serves, Steps: steps, Failed: failed}
+	f := Finding{Object: self, Serves: v.serves, Steps: steps, Failed: failed, Rules: len(v.rules), Partly: v.accepted && slices.ContainsFunc(v.rules, rule.failed)}
+	for _, r := range v.rules {
+		if why := r.fault(); why != nil {
+			f.Dropped = append(f.Dropped, RuleOf(why.Field))
+		}
+	}
 	switch {
 	case v.serves:
 		foreign(f.Steps)
@@ -118,9 +123,7 @@ func (v routeVerdict) refused() bool {
 			return true
 		}
 	}
-	return !v.accepted && slices.ContainsFunc(v.rules, func(r rule) bool {
-		return r.Invalid != nil && r.Invalid.Reason.Class == verdict.FailureClass
-	})
+	return !v.accepted && slices.ContainsFunc(v.rules, rule.failed)
 }
 
 func (v routeVerdict) parentSteps(p parent) []verdict.Step {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/gateway-api/pkg/features"
@@ -62,6 +63,21 @@ func (r rule) implemented() bool { return r.Invalid == nil && r.Closed == nil }
 
 // fault is why the rule is not implemented.
 func (r rule) fault() *problem { return first(r.Invalid, r.Closed) }
+
+// failed tells whether the rule has a value that nothing is specified for.
+func (r rule) failed() bool {
+	return r.Invalid != nil && r.Invalid.Reason.Class == verdict.FailureClass
+}
+
+// RuleOf is the rule that a field of a route is in, "spec.rules[1]", or empty.
+func RuleOf(field string) string {
+	rest, inside := strings.CutPrefix(field, "spec.rules[")
+	index, _, closed := strings.Cut(rest, "]")
+	if !inside || !closed {
+		return ""
+	}
+	return "spec.rules[" + index + "]"
+}
 
 // accepted tells whether some rule is implemented; a route without rules has
 // nothing that is not.

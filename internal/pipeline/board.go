@@ -94,6 +94,12 @@ func (b *board) rejectedSince(key store.Key) (time.Time, bool) {
 	return t, ok
 }
 
+// since is when an object was first rejected; zero if it is not known to be.
+func (b *board) since(key store.Key) time.Time {
+	at, _ := b.rejectedSince(key)
+	return at
+}
+
 func (b *board) factsOf(g model.GatewayID) status.Facts {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

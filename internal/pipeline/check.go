@@ -4,21 +4,21 @@ import (
 	"slices"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
+	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/translate/envoy"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
-// check is the acceptance check of this product: what compile calls failed, and
-// what translate could not make, each with the objects at fault.
+// check is the acceptance check of this product: what compile calls failed, what
+// would lose rules that serve, and what translate could not make, each with the objects at
+// fault.
 func (g *Graph) check(trial derive.Result) []acceptance.Refusal {
 	var out []acceptance.Refusal
 	for c := range g.Compiled.Findings.Changes(trial.Delta) {
-		if c.Has && c.New.Failed {
-			for _, step := range failing(c.New.Steps) {
-				out = append(out, acceptance.Refusal{Culprits: []store.Key{c.New.Object}, Step: step})
-			}
+		for _, step := range against(c) {
+			out = append(out, acceptance.Refusal{Culprits: []store.Key{c.New.Object}, Step: step})
 		}
 	}
 	for _, collection := range g.Resources() {
@@ -31,6 +31,17 @@ func (g *Graph) check(trial derive.Result) []acceptance.Refusal {
 		}
 	}
 	return out
+}
+
+// against are the steps for which a change of a finding is no change for the better.
+func against(c derive.Change[compile.Finding]) []verdict.Step {
+	switch {
+	case c.Has && c.New.Failed:
+		return failing(c.New.Steps)
+	case fallsBack(c):
+		return partlyFailing(c.New)
+	}
+	return nil
 }
 
 func failing(steps []verdict.Step) []verdict.Step {

@@ -4,24 +4,23 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
 	"github.com/gatehouse-proxy/gatehouse/internal/failmode"
+	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
 // inForce says what of a rejected object serves, for how long it has, and until when.
 func (j join) inForce(now time.Time) verdict.Step {
-	since, _ := j.reporter.board.rejectedSince(j.key)
+	since, serves := j.reporter.board.since(j.key), j.reporter.serves(j.at, j.key, *j.rejection)
 	switch {
 	case j.rejection.Closed:
 		return verdict.Closed.Step(verdict.Accept, verdict.WasExcluded, "nothing of it serves any more: "+j.whyClosed(since, now))
 	case j.rejection.Narrowed:
-		return verdict.Narrowed.Step(verdict.Accept, verdict.Warning,
-			"the previous accepted revision keeps serving as far as the rejected one lets it"+j.age(since, now))
+		return verdict.Narrowed.Step(verdict.Accept, verdict.Warning, serves+j.accepted(now)+j.age(since, now))
 	case j.rejection.Retained:
-		return verdict.Retained.Step(verdict.Accept, verdict.Warning, "the previous accepted revision keeps serving"+j.age(since, now))
+		return verdict.Retained.Step(verdict.Accept, verdict.Warning, serves+j.accepted(now)+j.age(since, now))
 	default:
-		return retained(false)
+		return nothingRetained()
 	}
 }
 
@@ -77,14 +76,23 @@ func span(d time.Duration) string {
 	}
 }
 
-// keptOf is in short what serves of a rejected object.
-func keptOf(r acceptance.Rejection) string {
-	switch {
-	case r.Closed:
-		return "nothing of it serves any more"
-	case r.Narrowed:
-		return "the previous revision keeps serving as far as this one lets it"
-	default:
-		return kept(r.Retained)
+// besideDocument says what serves of an object whose document is refused, and for how
+// long it has been.
+func (j join) besideDocument(f snapshot.Finding, now time.Time) verdict.Step {
+	if !f.Retained {
+		return nothingRetained()
 	}
+	return verdict.Retained.Step(verdict.Accept, verdict.Warning, j.reporter.kept(j.at, f)+j.accepted(now)+j.age(j.reporter.board.since(j.key), now))
+}
+
+func nothingRetained() verdict.Step {
+	return verdict.NothingRetained.Step(verdict.Accept, verdict.WasExcluded, "nothing of it serves: no revision was accepted yet")
+}
+
+// accepted says when what is retained was accepted, if that is known.
+func (j join) accepted(now time.Time) string {
+	if _, known := j.reporter.board.acceptedAt(j.key); !known {
+		return ""
+	}
+	return ", " + j.reporter.acceptedSince(j.key, now)
 }

@@ -135,7 +135,7 @@ func TestRejectedRouteKeepsServingAndIsToldOnRepair(t *testing.T) {
 
 		w.change(edit("HTTPRoute", invalid("shop")))
 		w.proxies.say(xdsserve.Settled, edgeGroup, nil)
-		if got := w.screen.last(); got.What != observe.Refused || !strings.Contains(got.Message, "the previous revision keeps serving") {
+		if got := w.screen.last(); got.What != observe.Refused || !strings.Contains(got.Message, "generation 1 keeps serving") {
 			w.Errorf("told %+v, want rejected and what keeps serving", got)
 		}
 		if got := w.why("HTTPRoute", "shop/shop"); got.State != verdict.Rejected || len(got.Resources) == 0 {

@@ -6,7 +6,6 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/status"
-	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
@@ -76,7 +75,7 @@ func (r *Reporter) decided(at *published, key store.Key) (verdict.Status, bool) 
 	if rejection, ok := at.rejected[key]; ok {
 		finding, _ = rejection.Evidence.(compile.Finding)
 		if finding.Status != nil {
-			finding.Status = new(status.Refused(*finding.Status, explain(rejection.Steps[0]), keptOf(rejection)))
+			finding.Status = new(r.refusedStatus(at, key, rejection, finding))
 		}
 	}
 	if finding.Status == nil {
@@ -86,9 +85,5 @@ func (r *Reporter) decided(at *published, key store.Key) (verdict.Status, bool) 
 }
 
 func (r *Reporter) generation(at *published, key store.Key) int64 {
-	value, _ := at.observed.Get(key)
-	if object, ok := value.(snapshot.Object); ok {
-		return object.GetGeneration()
-	}
-	return 0
+	return generationIn(at.observed, key)
 }

@@ -33,7 +33,7 @@ func (r *Reporter) Overview() admin.Overview {
 			out.Gateways = append(out.Gateways, r.gateway(at, key, v))
 		}
 	}
-	out.Attention = append(out.Attention, r.nameless()...)
+	out.Attention = append(out.Attention, r.nameless(at)...)
 	slices.SortStableFunc(out.Attention, func(a, b admin.Attention) int { return cmp.Compare(rank(a.State), rank(b.State)) })
 	return out
 }
@@ -65,10 +65,10 @@ func (r *Reporter) attention(j join, v verdict.Verdict) (admin.Attention, bool) 
 	}
 	if len(j.refused) > 0 {
 		a.Where = place(j.refused[0].Origin)
-		a.Serves = kept(j.refused[0].Retained)
+		a.Serves, a.Since = r.kept(j.at, j.refused[0]), r.board.since(j.key)
 	}
 	if j.rejection != nil {
-		a.Serves = keptOf(*j.rejection)
+		a.Serves, a.Since = r.serves(j.at, j.key, *j.rejection), r.board.since(j.key)
 	}
 	return a, true
 }
@@ -106,15 +106,16 @@ func others(steps []verdict.Step, told verdict.Step) int {
 }
 
 // nameless are refused documents whose object could not be read.
-func (r *Reporter) nameless() []admin.Attention {
+func (r *Reporter) nameless(at *published) []admin.Attention {
 	var out []admin.Attention
 	for _, f := range r.board.findings() {
 		if f.Object.Name != "" {
 			continue // it is among the objects
 		}
+		since, _ := r.board.refusedSince(f)
 		out = append(out, admin.Attention{
-			Kind: f.Object.Collection, Name: f.Object.Name, State: verdict.Rejected, Reason: f.Step.Reason,
-			Field: f.Step.Field, Message: f.Step.Message, Where: place(f.Origin), Serves: kept(f.Retained),
+			Since: since, Kind: f.Object.Collection, Name: f.Object.Name, State: verdict.Rejected, Reason: f.Step.Reason,
+			Field: f.Step.Field, Message: f.Step.Message, Where: place(f.Origin), Serves: r.kept(at, f),
 		})
 	}
 	return out

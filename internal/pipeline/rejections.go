@@ -65,19 +65,18 @@ func (r *Reporter) refusedDocument(at *published, f snapshot.Finding, since time
 func (r *Reporter) rejectedRevision(at *published, key store.Key, rejection acceptance.Rejection, now time.Time) admin.InputRejection {
 	out := rejectionOf(key, rejection.Steps[0])
 	out.Validator, out.More = cmp.Or(rejection.By, byChecks), len(rejection.Steps)-1
-	if object, ok := rejection.Refused.(snapshot.Object); ok {
-		out.Observed.Generation = object.GetGeneration()
-	} else {
-		out.Observed.Deleted = rejection.Refused == nil
-	}
+	out.Observed = admin.ObservedRevision{Generation: generationOf(rejection.Refused), Deleted: rejection.Refused == nil}
 	if origin, ok := r.board.origin(key); ok {
 		out.Where = place(origin)
 	}
-	out.Since, _ = r.board.rejectedSince(key)
+	out.Since = r.board.since(key)
 	out.Serves = servesNothing
 	r.inForce(at, key, now, &out)
-	if rejection.Narrowed {
-		out.Serves += ", as far as the rejected revision still lets it"
+	switch {
+	case !rejection.Retained:
+		out.Serves, out.RetainedSeconds = servesNothing, 0
+	case rejection.Narrowed:
+		out.Serves += ", as far as the rejected revision lets it"
 	}
 	return out
 }
@@ -99,10 +98,7 @@ func (r *Reporter) inForce(at *published, key store.Key, now time.Time, out *adm
 	if !retained {
 		return
 	}
-	out.Accepted = &admin.AcceptedRevision{}
-	if object, ok := value.(snapshot.Object); ok {
-		out.Accepted.Generation = object.GetGeneration()
-	}
+	out.Accepted = &admin.AcceptedRevision{Generation: generationOf(value)}
 	out.Accepted.At, _ = r.board.acceptedAt(key)
 	out.Serves = inWords(*out.Accepted)
 	if !out.Since.IsZero() {

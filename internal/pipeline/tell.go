@@ -133,7 +133,7 @@ func (l *Loop) event(c change, b belief, now time.Time) observe.LiveEvent {
 	case wasRejected:
 		rejection := l.rejected[c.key]
 		if len(rejection.Steps) > 0 {
-			e.Message = explain(rejection.Steps[0]) + "; " + keptOf(rejection)
+			e.Message = explain(rejection.Steps[0]) + "; " + l.reporter.serves(l.board.current.Load(), c.key, rejection)
 		}
 	case wasAccepted:
 		e.Message = rejectedFor(now.Sub(c.since))
@@ -187,7 +187,7 @@ func (l *Loop) tellNews(n news, batch snapshot.Batch) {
 		}
 		l.Live.Event(observe.LiveEvent{
 			At: l.Now(), Kind: f.Object.Collection, Name: f.Object.Name, What: observe.Refused,
-			Message: explain(f.Step) + "; " + keptBeside(f), Where: place(f.Origin),
+			Message: explain(f.Step) + "; " + l.keptBeside(f), Where: place(f.Origin),
 		})
 	}
 }
@@ -202,16 +202,9 @@ func explain(s verdict.Step) string {
 
 // keptBeside says what is in force instead of a refused document. For one of two of
 // the same object that is the other one, whatever was in force before.
-func keptBeside(f snapshot.Finding) string {
+func (l *Loop) keptBeside(f snapshot.Finding) string {
 	if f.Step.Reason == file.DuplicateObject.Name {
 		return "this one has no effect"
 	}
-	return kept(f.Retained)
-}
-
-func kept(retained bool) string {
-	if retained {
-		return "the previous revision keeps serving"
-	}
-	return "nothing of it serves"
+	return l.reporter.kept(l.board.current.Load(), f)
 }

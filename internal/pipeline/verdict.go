@@ -154,7 +154,7 @@ func (j join) acceptSteps(now time.Time) []verdict.Step {
 		for _, f := range j.refused {
 			steps = append(steps, f.Step)
 		}
-		return append(steps, retained(j.refused[0].Retained))
+		return append(steps, j.besideDocument(j.refused[0], now))
 	case j.rejection != nil && !j.undecided():
 		return append(slices.Clone(j.rejection.Steps), j.inForce(now))
 	case j.undecided():
@@ -162,13 +162,6 @@ func (j join) acceptSteps(now time.Time) []verdict.Step {
 	default:
 		return []verdict.Step{verdict.Accepted.Step(verdict.Accept, verdict.OK, j.reporter.acceptedSince(j.key, now))}
 	}
-}
-
-func retained(yes bool) verdict.Step {
-	if yes {
-		return verdict.Retained.Step(verdict.Accept, verdict.Warning, "the previous accepted revision keeps serving")
-	}
-	return verdict.NothingRetained.Step(verdict.Accept, verdict.WasExcluded, "nothing of it serves: no revision was accepted yet")
 }
 
 // failed are the outputs that cannot be made for a reason that names the object:

@@ -128,7 +128,7 @@ var conditions = []condition{
 			verdict.InvalidCACertificateRef, verdict.NoValidCACertificate),
 	},
 	{
-		parentSubject, string(gateway_v1.RouteConditionPartiallyInvalid), "Some rules are dropped; the others serve.",
+		parentSubject, string(gateway_v1.RouteConditionPartiallyInvalid), "Some rules are invalid and others are not: those are dropped (`Dropped Rule …`), or the accepted revision, which had none such, stays in force (`Fall Back …`).",
 		names(verdict.UnsupportedValue), nil,
 	},
 	{

@@ -14,12 +14,12 @@ func Rejections(s Style, all []admin.InputRejection, now time.Time) string {
 	if len(all) == 0 {
 		return s.Paint(Green, "nothing is rejected") + "\n"
 	}
-	t := Table{Header: []string{"OBJECT", "REJECTED", "FOR", "BY", "SERVES INSTEAD"}}
+	t := Table{Header: []string{"OBJECT", "REJECTED", "FOR", "SERVES INSTEAD"}}
 	for _, r := range all {
 		t.Rows = append(t.Rows, []Cell{
 			T(subject(r.Object.Kind, r.Object.FullName(), r.Where)),
 			{observed(r.Observed), Red},
-			T(since(r.Since, now)), T(r.Validator), serving(r),
+			T(since(r.Since, now)), serving(r),
 		})
 		t.Below = append(t.Below, rejectionDetails(r, now))
 	}
@@ -62,13 +62,14 @@ func rejectionDetails(r admin.InputRejection, now time.Time) []string {
 		why += " → " + r.Remedy
 	}
 	name := subject(r.Object.Kind, r.Object.FullName(), "")
-	var where []string
+	where := []string{"by " + r.Validator}
 	if r.Where != "" && r.Object.Name != "" {
 		where = append(where, "file "+r.Where)
 	}
-	if r.Accepted != nil && !r.Accepted.At.IsZero() {
+	if r.Accepted != nil && !r.Accepted.At.IsZero() && r.Serves != "nothing" {
 		at := r.Accepted.At.UTC().Format(time.RFC3339)
-		where = append(where, strings.Replace(r.Serves, "accepted "+at, "accepted "+Duration(now.Sub(r.Accepted.At))+" ago", 1)+", serves instead")
+		serves := strings.Replace(r.Serves, "accepted "+at, "accepted "+Duration(now.Sub(r.Accepted.At))+" ago", 1)
+		where = append(where, strings.TrimPrefix(serves, serving(r).Text+", "))
 	}
 	if r.More > 0 {
 		where = append(where, fmt.Sprintf("%d more: gatehouse why %s", r.More, name))
