@@ -24,6 +24,7 @@ func TestEveryMetricIsServedUnderItsName(t *testing.T) {
 	m.ResourcesSent.WithLabelValues("Listener").Inc()
 	m.Nacks.WithLabelValues("Listener").Inc()
 	m.CertificateExpiry.WithLabelValues("shop/tls").Set(1)
+	m.Admissions.WithLabelValues("admitted").Inc()
 	m.Trials.WithLabelValues("accepted").Inc()
 	m.OldestRetained.WithLabelValues("Secret").Set(60)
 	m.ValidatorVerdicts.WithLabelValues("proving Envoy", "accepted").Inc()
