@@ -303,5 +303,6 @@ func (l *Loop) waitFor(d acceptance.Decision) {
 	for _, r := range d.Rejected {
 		loose = loose || r.Loose()
 	}
-	l.patience.wait(l.Now(), d.Unavailable != "" || d.NoBaseline || d.Moved, loose)
+	l.patience.wait(l.Now(), d.Unavailable != "" || d.NoBaseline || d.Moved || loose && l.stirred, loose)
+	l.stirred = false
 }

@@ -99,6 +99,7 @@ type Loop struct {
 	side     *lane                   // what is tried beside it
 	aside    map[store.Key]any       // what was tried beside it and not accepted
 	missed   bool                    // a round was due while one was in progress
+	stirred  bool                    // something else than endpoints was decided since the last round
 	// acceptances counts how often something was accepted.
 	acceptances int
 	patience    patience

@@ -8,6 +8,8 @@ type patience struct {
 	delay time.Duration
 	// all tells that everything is to be reconsidered that was refused without naming anything.
 	all bool
+	// long tells that there is no other reason to decide again.
+	long bool
 }
 
 // How long until the next try: at first and at most, where there is reason for one,
@@ -20,19 +22,18 @@ const (
 
 // wait asks for another round: soon, and each time later than before, where it may end
 // differently; after long where something may have changed unseen; else not at all.
+// Loose is that something was refused without naming anything.
 func (p *patience) wait(now time.Time, soon, loose bool) {
 	waits := !p.at.IsZero()
+	p.all = loose
 	switch {
-	case soon && (!waits || p.all):
-		if p.all {
-			p.delay, p.all = 0, false
-		}
+	case soon && (!waits || p.long):
 		p.delay = min(max(2*p.delay, firstPatience), lastPatience)
-		p.at = now.Add(p.delay)
+		p.at, p.long = now.Add(p.delay), false
 	case soon: // already
-	case loose && !(waits && p.all):
-		p.at, p.delay, p.all = now.Add(loosePatience), 0, true
-	case loose:
+	case loose && !waits:
+		p.at, p.delay, p.long = now.Add(loosePatience), 0, true
+	case loose: // already
 	default:
 		*p = patience{}
 	}

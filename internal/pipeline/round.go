@@ -44,6 +44,7 @@ func (l *Loop) take(ctx context.Context, n *lane) {
 	if decision.NoBaseline {
 		l.Log.Error("nothing of what is observed can be validated, not even without any one object: nothing is published", observe.KeyObjects, len(n.pending))
 	}
+	l.stirred = l.stirred || slices.ContainsFunc(changes, func(c change) bool { return c.key.Collection != "EndpointSlice" })
 	l.board.landed(changes, now)
 	l.awaitExpiry(now)
 	l.forget(decision.Delta, changes)

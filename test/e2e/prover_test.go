@@ -32,7 +32,7 @@ spec:
 // What only an Envoy knows to be wrong, such as a log in a directory that is not there,
 // is refused before any proxy that serves gets it; what is independent does not notice.
 func TestFaultsOfEnvoyAlone(t *testing.T) {
-	s := start(t, steady())
+	s := startSteady(t)
 	fault{
 		name:   "a log in a directory that is not there",
 		inject: writes("logged.yaml", logged("/no/such/directory/log")), rejected: "gatewayconfig e2e/logged", says: "/no/such/directory/log",
