@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -42,11 +43,15 @@ func answer(out output) validator.Verdict {
 	var r report
 	d := json.NewDecoder(bytes.NewReader(out.stdout))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return validator.Verdict{Unavailable: fmt.Sprintf(`it refuses, and its output is no {"errors": […]}: %v%s`, err, said(out.stderr))}
+	err := d.Decode(&r)
+	if err == nil && len(bytes.TrimSpace(out.stdout[d.InputOffset():])) > 0 {
+		err = errors.New("something follows the report")
+	}
+	if err != nil {
+		return validator.Verdict{Unavailable: fmt.Sprintf(`it refuses, and its output is no {"errors": […]}: %s%s`, line(err.Error()), said(out.stderr))}
 	}
 	if len(r.Errors) == 0 {
-		return validator.Verdict{Unavailable: `it refuses for no reason: its output has no errors`}
+		return validator.Verdict{Unavailable: "it refuses for no reason: its report has no errors"}
 	}
 	var v validator.Verdict
 	for _, e := range r.Errors[:min(len(r.Errors), maxErrors)] {
@@ -60,17 +65,20 @@ func answer(out output) validator.Verdict {
 }
 
 func (e reported) refusal() (validator.Refusal, error) {
-	r := validator.Refusal{Field: e.Field, Message: strings.TrimSpace(e.Message)}
+	r := validator.Refusal{Field: line(e.Field), Message: line(e.Message)}
 	if r.Message == "" {
-		r.Message = "refused without a message"
+		r.Message = "it says nothing about why"
 	}
 	if e.Object != nil {
+		if e.Object.Kind == "" || e.Object.Name == "" {
+			return r, errors.New(`an object needs kind and name, for example {"kind": "HTTPRoute", "name": "shop/cart"}`)
+		}
 		r.Objects = []store.Key{{Collection: e.Object.Kind, Name: e.Object.Name}}
 	}
 	if e.Resource != nil {
 		t, ok := xdsserve.TypeWithShort(e.Resource.Type)
 		if !ok {
-			return r, fmt.Errorf("resource.type %q is none of %s", e.Resource.Type, strings.Join(xdsserve.ShortTypes(), ", "))
+			return r, fmt.Errorf("resource.type %q is none of %s", line(e.Resource.Type), strings.Join(xdsserve.ShortTypes(), ", "))
 		}
 		r.Resources = []xdsserve.Scoped{{Group: e.Resource.Group, Name: xdsserve.Name{Type: t, Name: e.Resource.Name}}}
 	}

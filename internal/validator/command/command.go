@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"slices"
 	"time"
@@ -24,11 +25,11 @@ type Options struct {
 	Command []string
 	// Timeout bounds one verdict; then the program and its children are killed.
 	Timeout time.Duration
-	// Types are the resource types that it judges; none means all but endpoints.
+	// Types are the resource types that it judges.
 	Types []xdsserve.Type
 	// Secrets lets it see private keys.
 	Secrets bool
-	// Dir is a directory of its own, which is made anew.
+	// Dir is a directory of its own, which is made anew. It holds what may be secret.
 	Dir string
 	// Render writes the body of a resource as JSON, with or without what is secret.
 	Render func(r xdsserve.Resource, secrets bool) (json.RawMessage, error)
@@ -53,12 +54,7 @@ func (o Options) render(r xdsserve.Resource) (json.RawMessage, error) { return o
 func (v *Validator) Name() string { return v.Options.Name }
 
 // Judges reports whether a change of a type needs its verdict.
-func (v *Validator) Judges(t xdsserve.Type) bool {
-	if len(v.Types) == 0 {
-		return t != xdsserve.Endpoints
-	}
-	return slices.Contains(v.Types, t)
-}
+func (v *Validator) Judges(t xdsserve.Type) bool { return slices.Contains(v.Types, t) }
 
 // Validate runs the program over a candidate. Whatever it does but accept or refuse in
 // the form agreed is no verdict.
@@ -82,16 +78,29 @@ const refused = 1
 func (v *Validator) run(ctx context.Context) validator.Verdict {
 	out, err := v.execute(ctx)
 	exit, exited := errors.AsType[*exec.ExitError](err)
+	unavailable := func(format string, args ...any) validator.Verdict {
+		return validator.Verdict{Unavailable: v.Command[0] + " " + fmt.Sprintf(format, args...)}
+	}
 	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return unavailable("gave no verdict within %s; make it quicker or its timeout longer%s", v.Timeout, said(out.stderr))
 	case ctx.Err() != nil:
-		return validator.Verdict{Unavailable: fmt.Sprintf("%s gave no verdict within %s", v.Command[0], v.Timeout)}
+		return unavailable("was called off")
 	case err == nil:
 		return validator.Verdict{}
 	case exited && exit.ExitCode() == refused:
 		return answer(out)
 	case exited:
-		return validator.Verdict{Unavailable: fmt.Sprintf("%s ended with %s instead of 0 or 1%s", v.Command[0], exit, said(out.stderr))}
+		return unavailable("ended with %s instead of 0 or 1%s", exit, said(out.stderr))
 	default:
-		return validator.Verdict{Unavailable: fmt.Sprintf("%s: %v", v.Command[0], err)}
+		return unavailable("cannot be started: %v; put it back as an executable file", reason(err))
 	}
+}
+
+// reason is the innermost error, without paths that are told already.
+func reason(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
 }

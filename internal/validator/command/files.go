@@ -56,22 +56,28 @@ func (f *files) delta() string     { return filepath.Join(f.dir, "delta.json") }
 func (f *files) apply(c validator.Candidate) error {
 	known := f.known
 	f.known = false
-	if known {
-		if err := f.change(c.Delta); err != nil {
+	if !known || !f.there() || f.change(c.Delta) != nil {
+		if err := f.anew(c.All); err != nil {
 			return err
 		}
-	} else if err := f.anew(c.All); err != nil {
-		return err
 	}
-	if err := f.tell(c.Delta); err != nil {
-		return err
-	}
-	f.known = true
-	return nil
+	err := f.tell(c.Delta)
+	f.known = err == nil
+	return err
 }
 
 // undo makes the directory hold again what it held before the candidate.
 func (f *files) undo(c validator.Candidate) { f.known = f.change(c.Inverse) == nil }
+
+// there reports whether the directory is still there; others may have cleared it away.
+func (f *files) there() bool {
+	for _, t := range xdsserve.Types() {
+		if _, err := os.Stat(filepath.Join(f.candidate(), t.Short())); err != nil {
+			return false
+		}
+	}
+	return true
+}
 
 // anew writes everything.
 func (f *files) anew(all iter.Seq[xdsserve.Resource]) error {
