@@ -28,7 +28,9 @@ const (
 // them: its file from the repository's root, and its name.
 var elsewhere = map[string]struct{ why, file, test string }{
 	verdict.RefusedByProxy.Name:      {"only a running proxy refuses", "pkg/xdsserve/refusal_test.go", "TestOneBadTable"},
-	verdict.RefusedByValidator.Name:  {"nothing offline asks a validator", "test/e2e/prover_test.go", "TestFaultsOfEnvoyAlone"},
+	verdict.Closed.Name:              {"needs a previous revision", "internal/pipeline/expired_test.go", "TestRetainedSecretClosesAfterSevenDays"},
+	verdict.Narrowed.Name:            {"needs a previous revision", "internal/pipeline/expired_test.go", "TestNarrowedGatewayServesNoWider"},
+	verdict.RefusedByValidator.Name:  {"nothing offline asks a validator", "internal/validator/command/command_test.go", "TestVerdicts"},
 	verdict.CrashesProxy.Name:        {"only a running proxy ends", "internal/validator/prover/prover_test.go", "TestEnvoyDiesTwice"},
 	verdict.OutputInvalid.Name:       {"compile refuses such values first", "internal/translate/envoy/checks_test.go", "TestRefusedRegexes"},
 	verdict.WarmTimedOut.Name:        {"only a running proxy warms clusters", "test/e2e/life_test.go", "TestNameServerThatDropsPackets"},
