@@ -57,6 +57,7 @@ type instance struct {
 	proxies         *host.Supervisor
 	tables          *tableFile
 	proof           *proof // nil with --prover=off
+	auxiliary       auxiliary
 	adminListener   net.Listener
 	metricsListener net.Listener
 }
@@ -98,7 +99,7 @@ func (i *instance) components() []runner.Component {
 		// last: from here on things change
 		{Name: "files", Run: i.watch},
 	}
-	return slices.Concat(before, i.proof.components(), newAuxiliary(i.config).components(), after)
+	return slices.Concat(before, i.proof.components(), i.auxiliary.components(), after)
 }
 
 // find looks for what the instance needs on this machine: Envoy, and a place for sockets.
@@ -128,6 +129,9 @@ func (i *instance) build() (err error) {
 		}
 	}
 	i.schema = schema.New(schema.Options{Open: opened(c.Features)})
+	if i.auxiliary, err = newAuxiliary(c); err != nil {
+		return err
+	}
 	graph := newGraph(c.ControllerName, c.Features, c.BindAddress)
 	graph.FailModes = failmode.Modes{
 		Certificates: c.FailModes.Certificates, Authorities: c.FailModes.CAs, Access: c.FailModes.Access, Deletions: c.FailModes.Deletions,
@@ -135,7 +139,7 @@ func (i *instance) build() (err error) {
 	i.target = xds.New(i.socket(), c.XDSMaxReceiveBytes, xdsserve.Options{Drain: host.DrainTime})
 	i.tables = newTableFile(c.StateDir, i.io.Log)
 	i.loop = pipeline.New(pipeline.Options{
-		Graph: graph, Schema: i.schema, Target: i.target, Validators: slices.Concat(i.proof.judged(c.Prover), newAuxiliary(c).judged()), Memory: i.tables, Live: i.live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
+		Graph: graph, Schema: i.schema, Target: i.target, Validators: slices.Concat(i.proof.judged(c.Prover), i.auxiliary.judged), Memory: i.tables, Live: i.live, Metrics: i.metrics, Pulse: i.pulse, Log: i.io.Log,
 		Controller:  gateway_v1.GatewayController(c.ControllerName),
 		Identity:    pipeline.Identity{Version: version.Number, Envoy: i.version, Since: i.since},
 		BindAddress: c.BindAddress, Quiet: quiet, MaxDelay: maxDelay, Drain: host.DrainTime, Now: time.Now,

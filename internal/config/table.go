@@ -76,7 +76,7 @@ func table() []*setting {
 		}, func(r *Run, v []string) error { return setProver(&r.Prover, v) }, false},
 		{Setting{
 			Key: "validators", Value: "FILE",
-			Usage: "YAML file of your own validators: commands that see each change before any proxy",
+			Usage: "YAML file of your own validators: commands and gRPC services that see each change before any proxy",
 		}, func(r *Run, v []string) error { return setText(&r.ValidatorsFile, v) }, true},
 		{Setting{
 			Key: "xdsMaxReceiveBytes", Value: "BYTES", Default: "67108864",

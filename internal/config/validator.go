@@ -7,12 +7,15 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/xdsserve"
 )
 
-// Validator is one auxiliary validator: a program that judges what proxies would get.
+// Validator is one auxiliary validator: a program or a service that judges what proxies would get.
 type Validator struct {
 	// Name is a DNS label and the only one of its kind.
 	Name string
-	// Command is the absolute path of the program, and its arguments.
+	// Command is the absolute path of the program, and its arguments; none where there is
+	// an Address.
 	Command []string
+	// Address of a gRPC service on this machine: unix:///PATH or HOST:PORT.
+	Address string
 	// Timeout bounds one verdict; 10ms to 30s, 5s by default.
 	Timeout time.Duration
 	// Types are the types that it judges; all but endpoints by default.

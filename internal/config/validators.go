@@ -29,6 +29,7 @@ var validatorFields = []struct {
 }{
 	{"name", (*validatorReader).name},
 	{"command", (*validatorReader).command},
+	{"address", (*validatorReader).address},
 	{"timeout", (*validatorReader).timeout},
 	{"types", (*validatorReader).types},
 	{"secrets", (*validatorReader).secrets},
@@ -83,10 +84,14 @@ func (r *validatorReader) validator(n *yaml.Node) Validator {
 		seen[key.Value] = key.Line
 		r.field(&v, key, n.Content[i+1])
 	}
-	for _, required := range []string{"name", "command"} {
-		if seen[required] == 0 {
-			r.fail(n, r.at+"."+required, "", "is missing; every validator has a name and a command")
-		}
+	if seen["name"] == 0 {
+		r.fail(n, r.at+".name", "", "is missing; every validator has a name and a command")
+	}
+	switch command, address := seen["command"], seen["address"]; {
+	case command == 0 && address == 0:
+		r.fail(n, r.at+".command", "", "is missing; every validator has a name and a command, or an address")
+	case command > 0 && address > 0:
+		r.fail(n, r.at+".address", v.Address, "is set beside command; keep one of them")
 	}
 	return v
 }
@@ -134,6 +139,15 @@ func (r *validatorReader) command(v *Validator, n *yaml.Node) (value, problem st
 	}
 	v.Command = words
 	return words[0], checkProgram(words[0])
+}
+
+func (*validatorReader) address(v *Validator, n *yaml.Node) (value, problem string) {
+	path, socket := strings.CutPrefix(n.Value, "unix://")
+	if !isPlain(n) || socket && !filepath.IsAbs(path) || !socket && (CheckHostPort(n.Value) != nil || !Loopback(n.Value)) {
+		return n.Value, "must be a gRPC service on this machine: unix:///PATH, or HOST:PORT of a loopback address"
+	}
+	v.Address = n.Value
+	return "", ""
 }
 
 func (*validatorReader) timeout(v *Validator, n *yaml.Node) (value, problem string) {

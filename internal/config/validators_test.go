@@ -35,6 +35,8 @@ func TestValidators(t *testing.T) {
 - name: naming
   command: [./check, --strict, "a b"]
 - {name: keys, command: [check], timeout: 300ms, types: [Secret, ClusterLoadAssignment], secrets: true, whenUnavailable: accept}
+- {name: socket, address: "unix:///run/judge.sock", types: [Secret]}
+- {name: port, address: "127.0.0.1:9000", types: [Secret]}
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +51,8 @@ func TestValidators(t *testing.T) {
 			Name: "keys", Command: []string{program}, Timeout: 300 * time.Millisecond, Secrets: true,
 			Types: []xdsserve.Type{xdsserve.Secret, xdsserve.Endpoints},
 		},
+		{Name: "socket", Address: "unix:///run/judge.sock", Timeout: 5 * time.Second, Required: true, Types: []xdsserve.Type{xdsserve.Secret}},
+		{Name: "port", Address: "127.0.0.1:9000", Timeout: 5 * time.Second, Required: true, Types: []xdsserve.Type{xdsserve.Secret}},
 	}
 	if diff := cmp.Diff(want, got.Run.Validators); diff != "" {
 		t.Errorf("validators (-want +got):\n%s", diff)
@@ -67,11 +71,14 @@ func TestErrorsOfValidators(t *testing.T) {
 		{"no mapping", "- ./check\n", `FILE:1: [0] "./check" must be a mapping with a name and a command`},
 		{"same name", good + good, `FILE:2: [1].name "a" is also the name of the validator in line 1; give each its own`},
 		{"no name", "- command: [./check]\n", `FILE:1: [0].name is missing; every validator has a name and a command`},
-		{"no command", "- name: a\n", `FILE:1: [0].command is missing; every validator has a name and a command`},
+		{"no command", "- name: a\n", `FILE:1: [0].command is missing; every validator has a name and a command, or an address`},
+		{"command and address", "- {name: a, command: [./check], address: 'unix:///run/a.sock'}\n", `FILE:1: [0].address "unix:///run/a.sock" is set beside command; keep one of them`},
+		{"address elsewhere", "- {name: a, address: '192.0.2.1:80'}\n", `FILE:1: [0].address "192.0.2.1:80" must be a gRPC service on this machine`},
+		{"address of no path", "- {name: a, address: 'unix://a.sock'}\n", `FILE:1: [0].address "unix://a.sock" must be a gRPC service`},
 		{"path as name", "- {name: ../a, command: [./check]}\n", `FILE:1: [0].name "../a" must be a name of small letters`},
 		{"twice", "- name: a\n  name: b\n  command: [./check]\n", `FILE:2: [0].name is already set in line 1; keep one of them`},
 		{"misspelt field", "- {name: a, comand: [./check], command: [./check]}\n", `FILE:1: [0].comand is no field of a validator; did you mean "command"?`},
-		{"unknown field", "- {name: a, env: x, command: [./check]}\n", `FILE:1: [0].env is no field of a validator; the fields are name, command, timeout`},
+		{"unknown field", "- {name: a, env: x, command: [./check]}\n", `FILE:1: [0].env is no field of a validator; the fields are name, command, address, timeout`},
 		{"command for a shell", "- {name: a, command: ./check --strict}\n", `FILE:1: [0].command "./check --strict" must be a list of a program's path and its arguments`},
 		{"empty command", "- {name: a, command: []}\n", `FILE:1: [0].command must be a list of a program's path`},
 		{"nested command", "- {name: a, command: [[./check]]}\n", `FILE:1: [0].command must be a list of a program's path`},
