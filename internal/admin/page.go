@@ -24,6 +24,7 @@ var (
 	pages = template.Must(template.New("page").Funcs(template.FuncMap{
 		"css":    func() template.CSS { return template.CSS(style) },
 		"remedy": Remedy,
+		"since":  since,
 		"lower":  func(s any) string { return strings.ToLower(toText(s)) },
 	}).Parse(pageText))
 
@@ -46,6 +47,14 @@ func toText(v any) string {
 		return v
 	}
 	return ""
+}
+
+// since is a time for people, empty for none.
+func since(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return "since " + t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
 // count is how many objects are in a state.

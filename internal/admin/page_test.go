@@ -19,6 +19,7 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"shop/edge", "127.0.0.1:8443", "PortUnavailable", "examples/shop/search.yaml:18", "behind 2 resources for 3.1s",
 		`href="/why/httproute/shop/search"`, `href="http://127.0.0.1:19001/metrics"`, "<b>33</b>objects",
+		"generation 1 keeps serving", "rejected since 2026-11-29 15:00:00 UTC",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)

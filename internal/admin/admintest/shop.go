@@ -158,7 +158,7 @@ func overview() admin.Overview {
 				Kind: "HTTPRoute", Name: "shop/search", State: verdict.Rejected, Reason: "InvalidRegularExpression",
 				Field:   "spec.rules[0].matches[0].path.value",
 				Message: `"/(" is no regular expression of RE2: missing ); close the group or write \( for the character`,
-				Where:   "examples/shop/search.yaml:18", Serves: "nothing of it serves",
+				Where:   "examples/shop/search.yaml:18", Serves: "generation 1 keeps serving", Since: Since.Add(time.Hour),
 			},
 			{
 				Kind: "HTTPRoute", Name: "shop/legacy", State: verdict.Excluded, Reason: "NoMatchingListenerHostname",
