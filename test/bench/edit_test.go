@@ -47,12 +47,12 @@ func launch(tb testing.TB, s *shop) *rig.Instance {
 	return launchIn(tb, s, tb.TempDir())
 }
 
-// launchIn is launch with a state directory.
-func launchIn(tb testing.TB, s *shop, stateDir string) *rig.Instance {
+// launchIn is launch with a state directory and more arguments.
+func launchIn(tb testing.TB, s *shop, stateDir string, args ...string) *rig.Instance {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 60*time.Second)
 	defer cancel()
-	instance, err := rig.Start(context.WithoutCancel(ctx), rig.Options{Binary: binary(tb), Config: []string{s.dir}, StateDir: stateDir})
+	instance, err := rig.Start(context.WithoutCancel(ctx), rig.Options{Binary: binary(tb), Config: []string{s.dir}, StateDir: stateDir, Args: args})
 	if err != nil {
 		tb.Fatal(err)
 	}
