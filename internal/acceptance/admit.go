@@ -48,7 +48,8 @@ func (r Rules) Admit(in Input, proposal ...store.Edit) Admission {
 	if len(out.Refused) > 0 && !slices.ContainsFunc(out.Refused, func(r Rejection) bool { return proposes(proposal, r.Object) }) {
 		in.Observed = before
 		base := r.Round(in)
-		out.Trials, out.Work = out.Trials+base.Trials, out.and(base).Work
+		both := out.and(base)
+		out.Trials, out.Tried, out.Work = both.Trials, both.Tried, both.Work
 		out.Unready = !slices.ContainsFunc(out.Refused, func(r Rejection) bool { _, too := base.Rejected[r.Object]; return !too })
 	}
 	return out
@@ -59,7 +60,7 @@ func (a Admission) and(later Decision) Decision {
 	sum := a.Work
 	sum.Functions = maps.Clone(sum.Functions)
 	add(&sum, later.Work)
-	later.Work, later.Trials = sum, a.Trials+later.Trials
+	later.Work, later.Trials, later.Tried = sum, a.Trials+later.Trials, slices.Concat(a.Tried, later.Tried)
 	return later
 }
 

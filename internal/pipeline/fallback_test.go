@@ -9,6 +9,7 @@ import (
 
 	gateway_v1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/compile"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
@@ -97,4 +98,30 @@ func TestWhollyInvalidRouteIsNotAccepted(t *testing.T) {
 			w.Errorf("%v, want the new generation", got)
 		}
 	})
+}
+
+// TestPartlyIsByRule: a refusal makes a route partly invalid if it names some of its rules
+// and not all; one that names none is about the route as a whole.
+func TestPartlyIsByRule(t *testing.T) {
+	for name, test := range map[string]struct {
+		fields  []string
+		finding compile.Finding
+		want    bool
+	}{
+		"one of two":            {[]string{"spec.rules[1].filters[0]"}, compile.Finding{Rules: 2}, true},
+		"both":                  {[]string{"spec.rules[1].filters[0]", "spec.rules[0]"}, compile.Finding{Rules: 2}, false},
+		"the only one":          {[]string{"spec.rules[0]"}, compile.Finding{Rules: 1}, false},
+		"one, the other closed": {[]string{"spec.rules[1]"}, compile.Finding{Rules: 2, Dropped: []string{"spec.rules[0]"}}, false},
+		"none named":            {[]string{""}, compile.Finding{Rules: 2}, false},
+		"not a rule":            {[]string{"spec.hostnames[0]"}, compile.Finding{Rules: 2}, false},
+		"no route":              {[]string{"spec.listeners[0]"}, compile.Finding{}, false},
+	} {
+		var why []verdict.Step
+		for _, field := range test.fields {
+			why = append(why, verdict.RefusedByValidator.Step(verdict.Accept, verdict.WasRejected, "no").At(field))
+		}
+		if got := partly(why, test.finding); got != test.want {
+			t.Errorf("%s: partly %v", name, got)
+		}
+	}
 }

@@ -171,6 +171,48 @@ func TestRefusedRevisionIsNotAccepted(t *testing.T) {
 	}
 }
 
+// TestRefusedRevisionIsNotPartiallyInvalid: the condition must not be set on a route that
+// is not accepted; a policy and a Gateway are refused in the words of their kinds.
+func TestRefusedRevisionIsNotPartiallyInvalid(t *testing.T) {
+	s := verdict.Status{
+		Conditions: []meta_v1.Condition{condition("Accepted", meta_v1.ConditionTrue)},
+		Ancestors:  []verdict.AncestorStatus{{Conditions: []meta_v1.Condition{condition("Accepted", meta_v1.ConditionTrue)}}},
+		Parents:    []verdict.ParentStatus{{Conditions: []meta_v1.Condition{condition("Accepted", meta_v1.ConditionTrue), condition("PartiallyInvalid", meta_v1.ConditionTrue)}}},
+	}
+
+	got := status.Refused(s, "bad", "generation 3 keeps serving")
+
+	refused := func(reason string) []meta_v1.Condition {
+		return []meta_v1.Condition{{Type: "Accepted", Status: meta_v1.ConditionFalse, Reason: reason, Message: "bad; generation 3 keeps serving"}}
+	}
+	want := slices.Concat(refused("Invalid"), refused("Invalid"), refused("UnsupportedValue"))
+	if diff := cmp.Diff(want, slices.Concat(got.Conditions, got.Ancestors[0].Conditions, got.Parents[0].Conditions)); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+}
+
+// TestFellBackAtEachParent: where the accepted revision is attached its conditions count,
+// and elsewhere the new one is not accepted.
+func TestFellBackAtEachParent(t *testing.T) {
+	at := func(name gateway_v1.ObjectName, generation int64) verdict.ParentStatus {
+		c := condition("Accepted", meta_v1.ConditionTrue)
+		c.ObservedGeneration = generation
+		return verdict.ParentStatus{Ref: parentNamed(name), Conditions: []meta_v1.Condition{c}}
+	}
+	accepted, refused := verdict.Status{Parents: []verdict.ParentStatus{at("edge", 3)}}, verdict.Status{Parents: []verdict.ParentStatus{at("edge", 4), at("new", 4)}}
+
+	got := status.FellBack(refused, accepted, status.Fallback{Generation: 4, Cause: "bad", Serves: "generation 3 keeps serving"}).Parents
+
+	want := []meta_v1.Condition{
+		at("edge", 3).Conditions[0],
+		{Type: "PartiallyInvalid", Status: meta_v1.ConditionTrue, ObservedGeneration: 4, Reason: "UnsupportedValue", Message: "Fall Back: generation 3 keeps serving, for bad"},
+		{Type: "Accepted", Status: meta_v1.ConditionFalse, ObservedGeneration: 4, Reason: "UnsupportedValue", Message: "bad; generation 3 keeps serving, not here"},
+	}
+	if diff := cmp.Diff(want, slices.Concat(got[0].Conditions, got[1].Conditions)); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+}
+
 func parentNamed(name gateway_v1.ObjectName) gateway_v1.ParentReference {
 	return gateway_v1.ParentReference{Name: name}
 }
