@@ -20,6 +20,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/pipeline"
 	"github.com/gatehouse-proxy/gatehouse/internal/publish/xds"
+	"github.com/gatehouse-proxy/gatehouse/internal/retain"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
 	"github.com/gatehouse-proxy/gatehouse/internal/source/file"
 	"github.com/gatehouse-proxy/gatehouse/internal/source/schema"
@@ -56,6 +57,7 @@ type instance struct {
 	loop            *pipeline.Loop
 	proxies         *host.Supervisor
 	tables          *tableFile
+	retained        *retain.Store
 	proof           *proof // nil with --prover=off
 	auxiliary       auxiliary
 	adminListener   net.Listener
@@ -87,6 +89,8 @@ func (i *instance) components() []runner.Component {
 		{Name: "proxies", Start: i.startProxies, Stop: i.stopProxies},
 		// before the loop, which recalls and keeps by it; written to once the state directory is claimed
 		{Name: "route tables", Run: i.tables.run},
+		// likewise
+		{Name: "accepted revisions", Start: i.recall, Run: func(ctx context.Context) error { return i.retained.Run(ctx) }},
 		// before the loop, which tells which proxies there should be: none starts sooner
 		{Name: "xds", Start: i.target.Start, Run: i.target.Run, Stop: i.target.Stop},
 	}
@@ -194,6 +198,13 @@ func (i *instance) startProxies(ctx context.Context) error {
 	return nil
 }
 
+// recall reads what an earlier run had accepted.
+func (i *instance) recall(context.Context) error {
+	i.retained = retain.Open(retain.Options{Dir: i.config.StateDir, Validator: i.schema, Log: i.io.Log, Metrics: i.metrics})
+	i.loop.Retained = i.retained
+	return nil
+}
+
 func (i *instance) stopProxies(ctx context.Context) error {
 	i.io.Live.Stopping("draining proxies")
 	return i.proxies.Stop(ctx)
@@ -217,7 +228,7 @@ func (i *instance) serveMetrics(ctx context.Context) error {
 func (i *instance) watch(ctx context.Context) error {
 	source := file.New(file.Options{
 		Paths: i.config.Paths, StateDir: i.config.StateDir, Log: i.io.Log,
-		Validator: i.schema,
+		Validator: i.schema, Recall: i.retained,
 	})
 	return source.Run(ctx, func(batch snapshot.Batch) { i.loop.Observe(ctx, batch) })
 }

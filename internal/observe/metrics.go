@@ -34,6 +34,8 @@ type Metrics struct {
 	ValidatorSeconds   *prometheus.HistogramVec // validator
 	ValidatorUp        *prometheus.GaugeVec     // validator
 	SourceFiles        prometheus.Gauge
+	RetainedOnDisk     prometheus.Gauge
+	RetainedFailures   prometheus.Counter
 	ProxyRestarts      prometheus.Counter
 	CertificateExpiry  *prometheus.GaugeVec // secret; Unix seconds
 	Build              *prometheus.GaugeVec // version, go
@@ -96,6 +98,16 @@ func (m *Metrics) describeObjects(c *catalog) {
 		Name:  "gatehouse_source_files",
 		Help:  "Files watched now.",
 		Watch: "A sudden drop means that a directory was unmounted or moved.",
+	}).WithLabelValues()
+	m.RetainedOnDisk = c.gauge(Metric{
+		Name:  "gatehouse_retained_on_disk",
+		Help:  "1 if every accepted revision is in the state directory, 0 while the disk refuses or is slow.",
+		Watch: "Alert on 0: nothing stops, but after a restart a rejected object may have no revision to fall back to.",
+	}).WithLabelValues()
+	m.RetainedFailures = c.counter(Metric{
+		Name:  "gatehouse_retained_write_failures_total",
+		Help:  "Attempts to save accepted revisions that failed or took too long.",
+		Watch: "Should not grow; the log names the cause.",
 	}).WithLabelValues()
 	m.CertificateExpiry = c.gauge(Metric{
 		Name: "gatehouse_certificate_expiry_timestamp_seconds", Labels: []string{"secret"},

@@ -27,6 +27,7 @@ type board struct {
 	byObject map[store.Key][]snapshot.Finding // refusals, in order of the file
 	accepted map[store.Key]time.Time          // when the accepted revision was accepted
 	rejected map[store.Key]time.Time          // since when an object is rejected
+	recalled map[store.Key]bool               // what serves was accepted by an earlier process
 	facts    map[model.GatewayID]status.Facts
 	lacking  map[model.GatewayID][]string // slow clusters without a host
 	behind   map[string]time.Time         // by proxy: since when it has something to answer
@@ -39,7 +40,7 @@ func newBoard() *board {
 	b := &board{
 		origins: map[store.Key]snapshot.Origin{}, byFile: map[string][]snapshot.Finding{}, noticed: map[string]map[string]time.Time{},
 		byObject: map[store.Key][]snapshot.Finding{}, accepted: map[store.Key]time.Time{},
-		rejected: map[store.Key]time.Time{}, facts: map[model.GatewayID]status.Facts{},
+		rejected: map[store.Key]time.Time{}, recalled: map[store.Key]bool{}, facts: map[model.GatewayID]status.Facts{},
 		lacking: map[model.GatewayID][]string{}, behind: map[string]time.Time{},
 		unavailable: map[string]string{}, next: make(chan struct{}),
 	}
@@ -69,12 +70,14 @@ func (b *board) landed(changes []change, now time.Time) {
 		case wasDeleted:
 			delete(b.accepted, c.key)
 			delete(b.rejected, c.key)
+			delete(b.recalled, c.key)
 		case wasRejected:
 			if _, standing := b.rejected[c.key]; !standing {
 				b.rejected[c.key] = now
 			}
 		default:
 			b.accepted[c.key] = now
+			delete(b.recalled, c.key)
 			delete(b.rejected, c.key)
 		}
 	}

@@ -94,5 +94,9 @@ func (j join) accepted(now time.Time) string {
 	if _, known := j.reporter.board.acceptedAt(j.key); !known {
 		return ""
 	}
-	return ", " + j.reporter.acceptedSince(j.key, now)
+	out := ", " + j.reporter.acceptedSince(j.key, now)
+	if j.reporter.board.wasRecalled(j.key) {
+		out += " by an earlier run"
+	}
+	return out
 }

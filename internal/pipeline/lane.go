@@ -93,7 +93,7 @@ func (l *Loop) round(ctx context.Context, now time.Time) {
 	n := &lane{
 		in: acceptance.Input{
 			Observed: l.observed, Accepted: l.accepted, Standing: l.rejected, Patient: !over, Reconsider: over && l.patience.all,
-			Expired: l.expired(now),
+			Expired: l.expired(now), Recalled: l.Retained.Recalled,
 		},
 		captured: l.observed, pending: l.pending, began: now,
 	}

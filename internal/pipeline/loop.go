@@ -54,6 +54,8 @@ type Options struct {
 	Schema *schema.Validator
 	// Refresh looks for objects that proposals lack; nil where there is nowhere to look.
 	Refresh Refresh
+	// Retained is optional.
+	Retained Retained
 	// Memory is optional.
 	Memory     Memory
 	Live       observe.Live
@@ -111,6 +113,7 @@ type Loop struct {
 	retries     retries
 	kept        map[string]scoped // resources that can no longer be made, by collection and key
 	layouts     layouts
+	pruned      bool // nothing is kept any more of what is gone
 	started     bool // the initial batch went through a round
 	ready       bool
 }
@@ -124,6 +127,9 @@ func New(o Options) *Loop {
 		rejected: map[store.Key]acceptance.Rejection{}, pending: map[store.Key]time.Time{},
 		probing: map[model.GatewayID]*probe{}, slow: map[model.GatewayID]time.Time{}, kept: map[string]scoped{},
 		layouts: newLayouts(o.Drain, holdLayout),
+	}
+	if l.Retained == nil {
+		l.Retained = unkept{}
 	}
 	if l.Memory == nil {
 		l.Memory = forgetful{}
@@ -186,7 +192,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		timer.Reset(l.untilDue())
 		select {
 		case batch := <-l.batches:
-			l.observe(batch)
+			l.observe(ctx, batch)
 		case <-l.search.finished():
 			l.endRound(ctx)
 		case <-l.side.finished():
@@ -252,10 +258,11 @@ func (l *Loop) dueWork(ctx context.Context) {
 }
 
 // observe advances the observed view by one atomic batch.
-func (l *Loop) observe(batch snapshot.Batch) {
+func (l *Loop) observe(ctx context.Context, batch snapshot.Batch) {
 	now := l.Now()
 	news := l.board.observe(batch)
 	l.observed = l.observed.Apply(batch.Edits...)
+	l.keepOrigins(ctx, batch)
 	urgent := len(batch.Edits) > 0 && !batch.Initial
 	for _, e := range batch.Edits {
 		if _, waits := l.pending[e.Key]; !waits {

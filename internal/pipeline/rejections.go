@@ -101,6 +101,9 @@ func (r *Reporter) inForce(at *published, key store.Key, now time.Time, out *adm
 	out.Accepted = &admin.AcceptedRevision{Generation: generationOf(value)}
 	out.Accepted.At, _ = r.board.acceptedAt(key)
 	out.Serves = inWords(*out.Accepted)
+	if r.board.wasRecalled(key) {
+		out.Serves += " by an earlier run"
+	}
 	if !out.Since.IsZero() {
 		out.RetainedSeconds = int64(now.Sub(out.Since).Seconds())
 	}

@@ -26,6 +26,7 @@ const (
 func (l *Loop) take(ctx context.Context, n *lane) {
 	decision, now := n.decision, l.Now()
 	changes, before := l.changes(n), l.accepted
+	served := l.accepted.View()
 	if n.rollback {
 		before = n.in.Accepted
 	}
@@ -46,6 +47,9 @@ func (l *Loop) take(ctx context.Context, n *lane) {
 	}
 	l.stirred = l.stirred || slices.ContainsFunc(changes, func(c change) bool { return c.key.Collection != "EndpointSlice" })
 	l.board.landed(changes, now)
+	if !decision.NoBaseline {
+		l.keep(ctx, served, l.accepted.View(), changes, decision.Unavailable == "")
+	}
 	l.awaitExpiry(now)
 	l.forget(decision.Delta, changes)
 	at := l.show(now)

@@ -87,15 +87,12 @@ func (j *Journal) Read(key string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	line := make([]byte, at.size)
-	if _, err := f.ReadAt(line, at.offset); err != nil {
+	line, err := lineAt(f, key, at)
+	if err != nil {
 		return nil, err
 	}
 	r, err := parseLine(bytes.TrimSuffix(line, []byte("\n")))
-	if err != nil || r.Key != key {
-		return nil, fmt.Errorf("record of %q: %w", key, errDamaged)
-	}
-	return r.Value, nil
+	return r.Value, err
 }
 
 // Append adds records. With an error none of them counts, or only some of the first
@@ -185,6 +182,45 @@ func (j *Journal) Compact() error {
 		return ErrUnfit
 	}
 	return j.compact()
+}
+
+// Mend writes the file anew with what of it can still be read, so that it can be
+// appended to; where there is none it begins one. It returns the keys that are lost.
+func (j *Journal) Mend() (lost []string, err error) {
+	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
+		return nil, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	before := j.at
+	f, err := os.Open(j.path)
+	if err == nil {
+		defer f.Close()
+	}
+	err = j.replace(func(put func(string, []byte) error) error {
+		for _, key := range inOrder(before) {
+			line, err := lineAt(f, key, before[key])
+			if err != nil {
+				lost = append(lost, key)
+			} else if err := put(key, line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return lost, err
+}
+
+// lineAt reads the line of a key, if it is there; f may be nil.
+func lineAt(f *os.File, key string, at span) ([]byte, error) {
+	line := make([]byte, at.size)
+	if _, err := f.ReadAt(line, at.offset); err != nil {
+		return nil, err
+	}
+	if r, err := parseLine(bytes.TrimSuffix(line, []byte("\n"))); err != nil || r.Key != key {
+		return nil, fmt.Errorf("record of %q: %w", key, errDamaged)
+	}
+	return line, nil
 }
 
 // Rewrite replaces the file by one with just these records, whatever was in it; it

@@ -293,6 +293,35 @@ func TestNotAsItWasLeft(t *testing.T) {
 	}
 }
 
+// TestMend: what can still be read stays, what cannot is told, and the file can be
+// appended to again.
+func TestMend(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := started(t, path)
+	if err := j.Append(set("a", "1"), set("b", "2")); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err = errors.Join(err, os.WriteFile(path, append(whole[:len(whole)-2], "x\ntorn"...), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	lost, err := j.Mend()
+	if err != nil || !slices.Equal(lost, []string{"b"}) {
+		t.Errorf("lost %v, %v", lost, err)
+	}
+	check(t, j, path, map[string]string{"a": "1"})
+	if err := errors.Join(os.Remove(path), j.Append(set("c", "3"))); err == nil {
+		t.Error("appended to a file that is not there")
+	}
+	if lost, err := j.Mend(); err != nil || !slices.Equal(lost, []string{"a"}) {
+		t.Errorf("lost %v, %v", lost, err)
+	}
+	if err := j.Append(set("c", "3")); err != nil {
+		t.Fatal(err)
+	}
+	check(t, j, path, map[string]string{"c": "3"})
+}
+
 // TestAnotherForm: what begins with another line is not read.
 func TestAnotherForm(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")

@@ -20,6 +20,8 @@ func (h textHash) String() string { return hex.EncodeToString(h[:8]) }
 type revision struct {
 	value         snapshot.Object // without generation
 	content, spec string
+	// recalled tells that an earlier run accepted it; the value has its generation.
+	recalled bool
 }
 
 // document is one document of a file as it was last read.
@@ -62,7 +64,7 @@ type entry struct {
 func newEntry(path string, doc *document, index int, o schema.Object) *entry {
 	e := &entry{key: o.Key, path: path, hash: doc.hash, number: doc.number, index: index, line: o.Line, problems: o.Problems}
 	if o.Value != nil {
-		e.revision = &revision{o.Value, o.Content, o.Spec}
+		e.revision = &revision{value: o.Value, content: o.Content, spec: o.Spec}
 	}
 	return e
 }

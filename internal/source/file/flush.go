@@ -71,13 +71,21 @@ func (x *index) enforce(key store.Key, winner *entry, before *held, b *snapshot.
 	if before != nil && before.revision.content == winner.revision.content {
 		now.Object = before.Object
 	} else {
-		now.Object = recorded(winner.revision.value, x.ledger.count(key, winner.revision.spec, b.ObservedAt))
+		now.Object = x.valued(key, winner.revision, b.ObservedAt)
 		b.Edits = append(b.Edits, store.Edit{Key: key, Value: now.Object})
 	}
 	if before == nil || before.origin != now.origin {
 		b.Origins[key] = now.origin
 	}
 	x.inForce[key] = now
+}
+
+// valued is the object of a revision with what an API server would add.
+func (x *index) valued(key store.Key, r *revision, now time.Time) snapshot.Object {
+	if r.recalled {
+		return x.adopt(key, r)
+	}
+	return recorded(r.value, x.ledger.count(key, r.spec, now))
 }
 
 // recorded returns a copy with what an API server would add, since the value may be

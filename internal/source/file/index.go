@@ -17,6 +17,7 @@ import (
 type index struct {
 	validator *schema.Validator
 	ledger    *ledger
+	recall    Recall // until the first batch
 
 	files    map[string]*contents
 	going    map[string]bool // files that are missing: not yet certain
@@ -90,6 +91,9 @@ func (x *index) decode(jobs []*freshDocument) {
 func (x *index) previous(key store.Key) snapshot.Object {
 	if h := x.inForce[key]; h != nil {
 		return h.Object
+	}
+	if r := x.recalled(key); r != nil {
+		return r.value
 	}
 	return nil
 }

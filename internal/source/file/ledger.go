@@ -55,6 +55,13 @@ func (l *ledger) count(key store.Key, spec string, now time.Time) record {
 	return r
 }
 
+// adopt takes the record of an object that an earlier run had, unless there is one.
+func (l *ledger) adopt(key store.Key, r record) {
+	if _, known := l.now[key]; !known && r.Generation > 0 {
+		l.note(key, r)
+	}
+}
+
 // forget drops a deleted object: if it comes back it is a new one.
 func (l *ledger) forget(key store.Key) {
 	if _, known := l.now[key]; known {

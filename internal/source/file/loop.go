@@ -54,6 +54,7 @@ func (s *Source) loop(ctx context.Context, w *watcher, emit func(snapshot.Batch)
 
 // first returns the first batch.
 func (s *Source) first(now time.Time) snapshot.Batch {
+	s.recallAll()
 	b := s.batch(now, true)
 	s.files, s.running = b.Files, true
 	return b

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/source/schema"
+	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
 // Options of a Source. Paths is required, the rest has defaults.
@@ -20,6 +21,8 @@ type Options struct {
 	// Validator decodes documents; nil makes one from Schema. Several parts may share
 	// one, and what it has compiled.
 	Validator *schema.Validator
+	// Recall is what an earlier run had accepted; nil is nothing.
+	Recall Recall
 	// Log gets warnings about what is no object's fault. Default: discard.
 	Log *slog.Logger
 	// Now is the clock of the batches' ObservedAt. Default: time.Now.
@@ -30,6 +33,17 @@ type Options struct {
 	// Grace is how long something must be missing before it counts as deleted.
 	// Default: 250 ms.
 	Grace time.Duration
+}
+
+// Recall gives back what an earlier run had accepted.
+type Recall interface {
+	// Revision returns the last accepted revision of an object, validated anew, with its
+	// generation, and false if there is none.
+	Revision(store.Key) (schema.Object, bool)
+	// File is where an object came from.
+	File(store.Key) string
+	// In returns the objects that came from files of which in is true, in order.
+	In(in func(file string) bool) []store.Key
 }
 
 // Defaults of Options.

@@ -69,7 +69,7 @@ func (s *Source) miss(path string, gone due, swap bool) {
 		delete(s.pending, path)
 		s.index.expect(path, false)
 	case failed && !p.absent:
-	case s.tree.dirs[path], len(s.index.files[path].docs) == 0 && !failed:
+	case s.tree.dirs[path], len(s.index.files[path].entries()) == 0 && !failed:
 		delete(s.seen, path)
 		delete(s.pending, path)
 		s.index.remove(path)

@@ -51,6 +51,7 @@ func New(o Options) *Source {
 		seen:  map[string]fingerprint{}, pending: map[string]due{}, lacking: map[string]time.Time{},
 		away: map[string]time.Time{}, devices: map[string]uint64{},
 	}
+	s.index.recall = o.Recall
 	for _, p := range o.Paths {
 		if p = filepath.Clean(p); !slices.Contains(s.roots, p) {
 			s.roots = append(s.roots, p)
