@@ -109,10 +109,15 @@ func TestReviewsAsAnAPIServerSendsThem(t *testing.T) {
 	for path, want := range map[string]string{"/a": `"allowed":true`, "/(": `"allowed":false`} {
 		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Admin+"/v1/admission?timeout=10s", strings.NewReader(review(path))))(t)
 		r.Header.Set("Content-Type", "application/json")
-		response := must(http.DefaultClient.Do(r))(t)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
 		body := new(strings.Builder)
-		_ = response.Write(body)
-		if response.Body.Close(); response.StatusCode != http.StatusOK || !strings.Contains(body.String(), want) || !strings.Contains(body.String(), `"uid":"u-1"`) {
+		if err := errors.Join(response.Write(body), response.Body.Close()); err != nil {
+			t.Error(err)
+		}
+		if response.StatusCode != http.StatusOK || !strings.Contains(body.String(), want) || !strings.Contains(body.String(), `"uid":"u-1"`) {
 			t.Errorf("%s: HTTP %d %s", path, response.StatusCode, body)
 		}
 	}
