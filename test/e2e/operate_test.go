@@ -79,13 +79,20 @@ func (s *stage) page(t *testing.T, path string) string {
 	return string(body)
 }
 
-// states is the content of every file that an instance keeps.
+// states is the content of every file that an instance keeps, but for the one that
+// accepted Secrets are in: that has to be readable by its owner alone.
 func states(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
+		}
+		if d.Name() == "accepted-secrets.journal" {
+			if info := must(d.Info())(t); info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has mode %s, want 0600", path, info.Mode())
+			}
+			return nil
 		}
 		raw, err := os.ReadFile(path)
 		all.WriteString(path + "\n")
