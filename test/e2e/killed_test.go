@@ -3,6 +3,10 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -70,11 +74,20 @@ func (s *stage) killAtEachStep(t *testing.T, keep bool) {
 	}
 }
 
-// endAll ends the instance, and the proxies that outlive it.
+// endAll ends the instance, and the proxies that outlive it: whoever started them, they
+// run in its state directory.
 func (s *stage) endAll(t *testing.T) {
 	t.Helper()
-	kept := envoys(t, s.PID())
 	s.end(t)
+	var kept []int
+	for _, path := range must(filepath.Glob("/proc/[0-9]*/cmdline"))(t) {
+		if line, _ := os.ReadFile(path); strings.Contains(string(line), s.state) { // a process that has ended is none
+			kept = append(kept, must(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t))
+		}
+	}
+	if len(kept) == 0 {
+		t.Error("no proxy outlived the last instance")
+	}
 	for _, pid := range kept {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
