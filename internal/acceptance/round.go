@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/derive"
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
@@ -55,12 +56,19 @@ func (s *search) byProvenance(open []group) (left []group, found bool) {
 // resign accepts what is refused although nothing can be withheld to mend it: then
 // the values at fault are left out of the outputs.
 func (s *search) resign(t attempt, open []group) bool {
-	if len(open) > 0 || len(s.lowered) > 0 {
+	if len(open) > 0 || len(s.lowered) > 0 || s.outdated(t) {
 		return false
 	}
 	s.unresolved = t.refusals
 	s.advance(t, nil)
 	return true
+}
+
+// outdated reports whether a validator refuses what was accepted before, without any
+// change: it was accepted without its verdict, or the validator has changed its mind.
+func (s *search) outdated(t attempt) bool {
+	byValidator := slices.ContainsFunc(t.refusals, func(r Refusal) bool { return r.By != "" && !r.Final })
+	return byValidator && !s.forgot && s.in.Accepted.View().Revision() != 0
 }
 
 // bisect searches groups that are bad as a whole, starting from something valid: the
@@ -72,7 +80,9 @@ func (s *search) bisect(groups []group) {
 	}
 	if s.in.Accepted.View().Revision() != 0 && !s.stopped() {
 		if s.forget(); s.holds() {
-			s.halve(s.open, false)
+			if open, found := s.byProvenance(s.open); !found {
+				s.halve(open, false)
+			}
 			return
 		}
 	}

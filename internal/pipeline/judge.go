@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/acceptance"
@@ -31,6 +32,8 @@ type judge struct {
 	turn  chan struct{} // holds a token while somebody asks
 	// at is what the validator accepted last; the zero State when it accepted nothing yet.
 	at derive.State
+	// behind tells that something was accepted without its verdict.
+	behind atomic.Bool
 	// unavailable is told when the validator gives no verdict, and with "" when it
 	// gives one again.
 	unavailable func(validator, why string)
@@ -63,14 +66,21 @@ func (all judges) needed(t acceptance.Trial) bool {
 	return slices.ContainsFunc(all, func(j *judge) bool { return j.needed(t) })
 }
 
-// needed reports whether a trial differs, from what was accepted with the validator's
-// consent, in anything that it judges.
+// behind reports whether something in force still lacks the verdict of some validator.
+func (all judges) behind() bool {
+	return slices.ContainsFunc(all, func(j *judge) bool { return j.behind.Load() })
+}
+
+// needed reports whether a trial differs from what was accepted in anything that the
+// validator judges.
 func (j *judge) needed(t acceptance.Trial) bool {
 	return t.Base.View().Revision() == 0 || j.concerns(t.Delta)
 }
 
+// ask asks for a verdict where one is needed: also about what was accepted before
+// without one, so that it is found, and not what comes next, if that is at fault.
 func (j *judge) ask(ctx context.Context, t acceptance.Trial, waits func()) acceptance.Answer {
-	if !j.needed(t) {
+	if !j.needed(t) && !j.behind.Load() {
 		return acceptance.Answer{}
 	}
 	if err := j.begin(ctx, waits); err != nil {
@@ -79,19 +89,25 @@ func (j *judge) ask(ctx context.Context, t acceptance.Trial, waits func()) accep
 	defer func() { <-j.turn }()
 	delta := j.graph.Between(j.at, t.State)
 	if j.at.View().Revision() != 0 && !j.concerns(delta) {
+		j.behind.Store(false)
 		return acceptance.Answer{} // it has seen just this
 	}
 	waits()
 	c := j.candidate(delta, t.State)
 	v := j.validate(ctx, c)
+	if v.Unavailable != "" && ctx.Err() != nil { // that says nothing of the validator
+		return acceptance.Answer{Unavailable: j.Name() + ": no longer asked: " + ctx.Err().Error()}
+	}
 	j.unavailable(j.Name(), v.Unavailable)
 	switch {
 	case v.Unavailable != "" && j.Required:
 		return acceptance.Answer{Unavailable: j.Name() + ": " + v.Unavailable}
 	case v.Unavailable != "":
+		j.behind.Store(true)
 		return acceptance.Answer{}
 	case len(v.Refusals) == 0:
 		j.at = t.State
+		j.behind.Store(false)
 		return acceptance.Answer{}
 	}
 	return acceptance.Answer{Refusals: j.refusals(v, c)}

@@ -120,6 +120,9 @@ func (l *Loop) run(ctx context.Context, n *lane) {
 func (l *Loop) endRound(ctx context.Context) {
 	n := l.search
 	l.search = nil
+	if ctx.Err() != nil {
+		return // what was called off decides nothing
+	}
 	moved := n.base != l.acceptances
 	if moved && !n.rollback && n.decision.Unavailable == "" {
 		l.run(ctx, l.again(n))
@@ -127,7 +130,10 @@ func (l *Loop) endRound(ctx context.Context) {
 	}
 	fresh := l.missed || len(l.pending) > 0 || moved && n.rollback
 	switch {
-	case !l.started && n.decision.Unavailable != "": // a part of the first configuration is no configuration
+	case n.decision.Unavailable != "" && (!l.started || n.rollback):
+		// A part of the first configuration is no configuration; and to go back without
+		// all that is independent would take away what serves.
+		l.fleet.rollback = l.fleet.rollback || n.rollback
 		l.keepPending(n)
 	case !moved && n.rollback:
 		l.fromProven(n, l.Now())
@@ -209,6 +215,9 @@ func (l *Loop) narrow(pending map[store.Key]time.Time, now time.Time) *lane {
 func (l *Loop) endSide(ctx context.Context) {
 	n := l.side
 	l.side = nil
+	if ctx.Err() != nil {
+		return
+	}
 	if n.base != l.acceptances {
 		l.keepPending(n)
 	} else {
@@ -303,6 +312,6 @@ func (l *Loop) waitFor(d acceptance.Decision) {
 	for _, r := range d.Rejected {
 		loose = loose || r.Loose()
 	}
-	l.patience.wait(l.Now(), d.Unavailable != "" || d.NoBaseline || d.Moved || loose && l.stirred, loose)
+	l.patience.wait(l.Now(), d.Unavailable != "" || d.NoBaseline || d.Moved || loose && l.stirred || l.judges.behind(), loose)
 	l.stirred = false
 }

@@ -301,3 +301,44 @@ func TestAValidatorThatPanics(t *testing.T) {
 		}
 	})
 }
+
+// What passed while a validator that is not required was unavailable is judged when it
+// is back, and what is bad of it is found: innocent changes are not rejected for it.
+func TestWhatPassedUnjudgedIsJudgedLater(t *testing.T) {
+	v := &scripted{judges: refusing("HTTPRoute shop/bad")}
+	inJudgedWorld(t, []Judged{{Validator: v}}, func(w world) {
+		w.connect(edgeGroup)
+		v.is(0, "cannot be reached")
+		w.send(edit("HTTPRoute", route("bad", "cart")))
+		if got := w.why("HTTPRoute", "shop/bad").Steps[1].Reason; got != verdict.Accepted.Name {
+			w.Errorf("while it is unavailable: %s", got)
+		}
+		v.is(0, "")
+		w.send(edit("HTTPRoute", route("innocent", "cart")))
+		time.Sleep(lastPatience)
+		synctest.Wait()
+
+		if got := w.why("HTTPRoute", "shop/innocent").Steps[1].Reason; got != verdict.Accepted.Name {
+			w.Errorf("the innocent one: %s", got)
+		}
+		if got := w.why("HTTPRoute", "shop/bad").State; got != verdict.Rejected {
+			w.Errorf("the bad one: %s", got)
+		}
+	})
+}
+
+// With nothing to do but to be asked again, a validator that is back is asked.
+func TestWhatPassedUnjudgedIsJudgedWithoutAChange(t *testing.T) {
+	v := &scripted{judges: refusing("HTTPRoute shop/bad")}
+	inJudgedWorld(t, []Judged{{Validator: v}}, func(w world) {
+		w.connect(edgeGroup)
+		v.is(0, "cannot be reached")
+		w.send(edit("HTTPRoute", route("bad", "cart")))
+		v.is(0, "")
+		time.Sleep(2 * lastPatience)
+		synctest.Wait()
+		if got := w.why("HTTPRoute", "shop/bad").State; got != verdict.Rejected {
+			w.Errorf("the bad one: %s", got)
+		}
+	})
+}

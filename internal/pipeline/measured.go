@@ -29,6 +29,9 @@ func measure(all []Judged, m *observe.Metrics, now func() time.Time) []Judged {
 func (v measured) Validate(ctx context.Context, c validator.Candidate) validator.Verdict {
 	began := v.now()
 	said := v.Validator.Validate(ctx, c)
+	if said.Unavailable != "" && ctx.Err() != nil {
+		return said // whoever asked did not wait for the verdict
+	}
 	v.metrics.ValidatorSeconds.WithLabelValues(v.Name()).Observe(v.now().Sub(began).Seconds())
 	v.metrics.ValidatorVerdicts.WithLabelValues(v.Name(), outcomeOf(said)).Inc()
 	up := 1.0

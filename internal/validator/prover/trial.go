@@ -26,14 +26,14 @@ func (p *Prover) judge(ctx context.Context, s step) validator.Verdict {
 	}
 	began := time.Now()
 	if err := p.returned(ctx); err != nil {
-		return p.unavailable(began, err)
+		return p.unavailable(ctx, began, err)
 	}
 	v, err := p.try(ctx, s)
 	if errors.Is(err, errDied) {
 		v, err = p.again(ctx, s)
 	}
 	if err != nil {
-		v = p.unavailable(began, err)
+		v = p.unavailable(ctx, began, err)
 	}
 	if len(v.Refusals) > 0 || v.Unavailable != "" {
 		p.back = p.Target.Publish(s.back)
@@ -61,6 +61,9 @@ func (p *Prover) await(ctx context.Context) string {
 		}
 		return now.proxy != "" && !now.doubted, nil
 	})
+	if err != nil && ctx.Err() != nil {
+		return "no longer asked: " + ctx.Err().Error()
+	}
 	if err != nil {
 		p.late = true
 		return p.Unavailable()
@@ -167,8 +170,12 @@ func unbound(r xdsserve.Refusal) bool {
 	return r.Type == xdsserve.Listener && strings.Contains(r.Message, "cannot bind")
 }
 
-// unavailable says why there is no verdict. One that did not answer in time is looked at.
-func (p *Prover) unavailable(began time.Time, err error) validator.Verdict {
+// unavailable says why there is no verdict. One that did not answer in time is looked
+// at, unless nobody waited for it.
+func (p *Prover) unavailable(ctx context.Context, began time.Time, err error) validator.Verdict {
+	if ctx.Err() != nil {
+		return validator.Verdict{Unavailable: "no longer asked: " + ctx.Err().Error()}
+	}
 	if errors.Is(err, errDied) {
 		return validator.Verdict{Unavailable: "it does not stay up: " + p.lastDeath()}
 	}
