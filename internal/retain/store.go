@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,11 +77,14 @@ func Open(o Options) *Store {
 	files := map[string]string{}
 	for i, name := range []string{"accepted.journal", "accepted-secrets.journal"} {
 		path := filepath.Join(o.Dir, name)
+		_, missing := os.Stat(path)
 		var err error
 		s.journals[i], err = journal.Open(path, journal.Options{Head: "gatehouse accepted 1"}, func(r journal.Record) { s.load(r, files) })
 		if err != nil {
 			o.Log.Warn("accepted revisions of an earlier run cannot be read in full", observe.KeyPath, path, observe.KeyObjects, s.journals[i].Len(), observe.KeyError, err)
 		}
+		// A process that was killed may have left an earlier Secret.
+		s.secrets = i == 1 && missing == nil && err == nil
 	}
 	return s
 }

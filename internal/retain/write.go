@@ -96,21 +96,27 @@ func (s *Store) stall() {
 // writeSome appends records of a batch that are news.
 func (s *Store) writeSome(keys []store.Key, batch map[store.Key]Revision) error {
 	records := map[*journal.Journal][]journal.Record{}
-	marks := map[store.Key]mark{}
+	marks := map[*journal.Journal]map[store.Key]mark{}
 	for _, key := range keys {
 		record, m, news := s.record(batch[key])
 		if news {
-			marks[key] = m
 			j := s.journalOf(key)
+			if marks[j] == nil {
+				marks[j] = map[store.Key]mark{}
+			}
+			marks[j][key] = m
 			records[j] = append(records[j], record)
 		}
 	}
-	for j, records := range records {
-		if err := s.append(j, records); err != nil {
+	for _, j := range s.journals { // what one of them has is known, whatever becomes of the other
+		if len(records[j]) == 0 {
+			continue
+		}
+		if err := s.append(j, records[j]); err != nil {
 			return err
 		}
+		s.note(marks[j])
 	}
-	s.note(marks)
 	return s.tidy()
 }
 

@@ -33,18 +33,16 @@ func Write(path string, write func(io.Writer) error) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes a rename last: without it a crash of the machine may bring back the
-// earlier file, and lose what was appended to the new one.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
+	folder, err := os.Open(dir) // before the rename: after it nothing may fail
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	defer folder.Close()
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	// Without this a crash of the machine may bring back the earlier file, and lose what
+	// was appended to the new one. Where it fails the new file is in place all the same.
+	_ = folder.Sync()
+	return nil
 }
