@@ -64,7 +64,10 @@ func (r review) checkObject() error {
 	}
 	var o meta_v1.PartialObjectMetadata
 	if err := json.Unmarshal(r.Object.Raw, &o); err != nil {
-		return nil //nolint:nilerr // what is wrong with the object is for the verdict to say
+		return fmt.Errorf("request.object: is no object of Kubernetes: %w; send it as it is to be saved", err)
+	}
+	if o.Kind == "" || o.APIVersion == "" {
+		return fmt.Errorf("request.object: has no kind or no apiVersion; send the object as it is to be saved")
 	}
 	for _, c := range []struct{ field, request, object string }{
 		{"kind", r.Kind.Kind, o.Kind}, {"name", r.Name, o.Name}, {"namespace", r.Namespace, o.Namespace},

@@ -17,7 +17,7 @@ func Overview(s Style, o admin.Overview, now time.Time) string {
 	hang(&b, s.wrap(Counts(o.Objects), s.width()-2), 2)
 	b.WriteByte('\n')
 	if len(o.Gateways) == 0 {
-		hang(&b, s.wrap("no gateway is served; a Gateway needs a GatewayClass with this controller's name", s.width()), 2)
+		hang(&b, s.wrap(nothingServed(o), s.width()), 2)
 	}
 	b.WriteString(gateways(s, o.Gateways))
 	if len(o.Attention) > 0 {
@@ -30,6 +30,14 @@ func Overview(s Style, o admin.Overview, now time.Time) string {
 		fmt.Fprintf(&b, "  and %d more; 'gatehouse status KIND' lists the objects of a kind\n", more)
 	}
 	return b.String()
+}
+
+// nothingServed says why there is no Gateway.
+func nothingServed(o admin.Overview) string {
+	if o.Objects[string(verdict.Pending)] > 0 {
+		return "no gateway is served yet: what is observed is not accepted, and 'gatehouse why KIND NAME' says what it waits for"
+	}
+	return "no gateway is served; a Gateway needs a GatewayClass with this controller's name"
 }
 
 // manyProblems is how many things to look at are shown at once.
