@@ -78,7 +78,9 @@ func (b *board) landed(changes []change, now time.Time) {
 		default:
 			b.accepted[c.key] = now
 			delete(b.recalled, c.key)
-			delete(b.rejected, c.key)
+			if !b.refusedBySource(c.key) {
+				delete(b.rejected, c.key)
+			}
 		}
 	}
 }

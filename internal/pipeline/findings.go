@@ -50,9 +50,8 @@ func (b *board) observe(batch snapshot.Batch) news {
 // release notes that no document of an object is refused any more. If the batch
 // edits the object, the round tells.
 func (b *board) release(key store.Key, edited map[store.Key]bool, released map[store.Key]time.Time) {
-	still := slices.ContainsFunc(b.byObject[key], func(f snapshot.Finding) bool { return !b.beside(f) })
 	since, was := b.rejected[key]
-	if still || !was || edited[key] {
+	if b.refusedBySource(key) || !was || edited[key] {
 		return
 	}
 	delete(b.rejected, key)
@@ -114,6 +113,12 @@ func (b *board) beside(f snapshot.Finding) bool {
 	}
 	at, known := b.origins[f.Object]
 	return known && at.File != f.File
+}
+
+// refusedBySource reports whether the document of an object is refused now; what was
+// accepted is then an earlier revision. The caller holds the lock.
+func (b *board) refusedBySource(key store.Key) bool {
+	return slices.ContainsFunc(b.byObject[key], func(f snapshot.Finding) bool { return !b.beside(f) })
 }
 
 // refusals are why the source refuses the document of this object, and what it

@@ -132,5 +132,5 @@ func (l *Loop) keepOrigins(ctx context.Context, batch snapshot.Batch) {
 			add(f.Object)
 		}
 	}
-	l.Retained.Keep(ctx, false, out...)
+	l.Retained.Keep(ctx, len(batch.Findings) > 0, out...)
 }

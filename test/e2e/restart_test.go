@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
@@ -44,6 +45,7 @@ func TestRestartWithBadEdit(t *testing.T) {
 					s.Kill()
 				}
 				s.inspect(t)
+				killed := time.Now()
 				s.again(t)
 				s.must(t, s.WaitReady)
 				if err := s.try(t.Context(), "only"+domain, try{from: "red"}); err != nil {
@@ -52,6 +54,9 @@ func TestRestartWithBadEdit(t *testing.T) {
 				if bad.reason != "" {
 					if step := s.waitReason(t, "httproute", "e2e/only", bad.reason); !strings.Contains(step.Message, "earlier run") {
 						t.Errorf("it does not say since when: %s", step.Message)
+					}
+					if since := s.since(t, "only"); !down && since.After(killed) {
+						t.Errorf("rejected since %s, and it was before the restart at %s", since, killed)
 					}
 				}
 				s.write(t, "route.yaml", route("only", "http", "only"+domain, `  - `+to("green")))
@@ -62,6 +67,19 @@ func TestRestartWithBadEdit(t *testing.T) {
 			})
 		}
 	}
+}
+
+// since is since when an object of a name is rejected.
+func (s *stage) since(t *testing.T, name string) time.Time {
+	t.Helper()
+	list := must(s.API().InputRejections(t.Context()))(t)
+	for _, r := range list.InputRejections {
+		if r.Object.Name == name {
+			return r.Since
+		}
+	}
+	t.Errorf("%s is not rejected: %+v", name, list)
+	return time.Time{}
 }
 
 // kept waits until the state directory has an object.
