@@ -83,6 +83,11 @@ func besideABadOne(b *testing.B, n int, bad func(k int) string, args ...string) 
 	}
 	b.Cleanup(s.close)
 	instance := launchIn(b, s, b.TempDir(), args...)
+	clients := make([]*rig.Client, goodOnes+1) // each keeps its connection
+	for i := range clients {
+		clients[i] = rig.NewClient(rig.Request{Port: s.port, Host: manyHost(i)})
+		b.Cleanup(clients[i].Close)
+	}
 	run(b, instance, func(k int) (time.Duration, error) {
 		mark := fmt.Sprint("m", k)
 		if err := s.many(mark, bad(k)); err != nil {
@@ -93,11 +98,7 @@ func besideABadOne(b *testing.B, n int, bad func(k int) string, args ...string) 
 			if i == goodOnes/3 {
 				continue
 			}
-			r := rig.Request{Port: s.port, Host: manyHost(i)}
-			client := rig.NewClient(r)
-			_, err := seen(b.Context(), client, r, "red", mark)
-			client.Close()
-			if err != nil {
+			if _, err := seen(b.Context(), clients[i], rig.Request{Port: s.port, Host: manyHost(i)}, "red", mark); err != nil {
 				return 0, err
 			}
 		}
