@@ -159,26 +159,30 @@ func (j *judge) concerns(delta derive.Delta) bool {
 }
 
 func (j *judge) candidate(delta derive.Delta, state derive.State) validator.Candidate {
-	return validator.Candidate{
-		Delta: j.graph.changed(delta), Inverse: j.graph.changed(j.graph.Between(state, j.at)),
-		Baseline: j.graph.published(j.at), All: j.graph.published(state),
-	}
+	c := validator.Candidate{Baseline: j.graph.published(j.at), All: j.graph.published(state)}
+	c.Delta, c.Inverse = j.graph.bothWays(delta)
+	return c
 }
 
-// changed is a delta in the words of the proxies: of what can be made, what differs.
-func (g *Graph) changed(delta derive.Delta) xdsserve.Update {
-	var u xdsserve.Update
+// bothWays are a delta and its inverse in the words of the proxies, of what can be made.
+func (g *Graph) bothWays(delta derive.Delta) (there, back xdsserve.Update) {
 	for _, collection := range g.Resources() {
 		for c := range derive.Changes(delta, collection.Of) {
-			switch {
-			case c.Has && c.New.Resource != nil:
-				u.Set = append(u.Set, *c.New.Resource)
-			case c.Had && c.Old.Resource != nil:
-				u.Remove = append(u.Remove, xdsserve.Scoped{Group: c.Old.Resource.Group, Name: c.Old.Resource.Name})
-			}
+			move(&there, c.Old.Resource, c.New.Resource)
+			move(&back, c.New.Resource, c.Old.Resource)
 		}
 	}
-	return u
+	return there, back
+}
+
+// move adds to an update what turns one resource into another; either may be nil.
+func move(u *xdsserve.Update, from, to *xdsserve.Resource) {
+	switch {
+	case to != nil:
+		u.Set = append(u.Set, *to)
+	case from != nil:
+		u.Remove = append(u.Remove, xdsserve.Scoped{Group: from.Group, Name: from.Name})
+	}
 }
 
 // published yields the resources of a state.
