@@ -15,13 +15,16 @@ import (
 // fleet is what all proxies of a Gateway refused, and what they had before. Its
 // refusals are no validator's: they come after publication.
 type fleet struct {
-	refused map[content]string // the proxies' words
-	order   []content          // the oldest first
+	refused refusals  // never changed: another takes its place
+	order   []content // the oldest first
 	// proven is the last accepted state before whatever some proxy has yet to answer.
 	proven derive.State
 	// rollback tells that the next round starts from proven.
 	rollback bool
 }
+
+// refusals are the proxies' words about what they refused.
+type refusals map[content]string
 
 // content is one version of a resource.
 type content struct {
@@ -37,30 +40,28 @@ func (f *fleet) note(c content, message string) bool {
 	if _, known := f.refused[c]; known {
 		return false
 	}
-	if f.refused == nil {
-		f.refused = map[content]string{}
-	}
+	next := refusals{c: message}
+	maps.Copy(next, f.refused)
 	if len(f.order) == maxRefused {
-		delete(f.refused, f.order[0])
+		delete(next, f.order[0])
 		f.order = f.order[1:]
 	}
-	f.refused[c], f.order = message, append(f.order, c)
+	f.refused, f.order = next, append(f.order, c)
 	return true
 }
 
-// snapshot is what a lane may read while the loop notes more.
-func (f *fleet) snapshot() fleet { return fleet{refused: maps.Clone(f.refused)} }
-
-// checkOf is the check of a trial: this product's, and what the fleet has refused.
-func (l *Loop) checkOf(f fleet) func(derive.Result) []acceptance.Refusal {
+// check is the check of a trial that begins now: this product's, and what the fleet
+// has refused.
+func (l *Loop) check() func(derive.Result) []acceptance.Refusal {
+	refused := l.fleet.refused
 	return func(trial derive.Result) []acceptance.Refusal {
-		return append(l.rules.Check(trial), f.check(l.Graph, trial)...)
+		return append(l.rules.Check(trial), refused.check(l.Graph, trial)...)
 	}
 }
 
 // check refuses trials that would publish again what the fleet refused.
-func (f *fleet) check(g *Graph, trial derive.Result) []acceptance.Refusal {
-	if len(f.refused) == 0 {
+func (refused refusals) check(g *Graph, trial derive.Result) []acceptance.Refusal {
+	if len(refused) == 0 {
 		return nil
 	}
 	var out []acceptance.Refusal
@@ -70,8 +71,8 @@ func (f *fleet) check(g *Graph, trial derive.Result) []acceptance.Refusal {
 				continue
 			}
 			r := c.New.Resource
-			message, refused := f.refused[content{scoped{Group: r.Group, Name: r.Name}, r.Version}]
-			if !refused {
+			message, known := refused[content{scoped{Group: r.Group, Name: r.Name}, r.Version}]
+			if !known {
 				continue
 			}
 			step := verdict.RefusedByProxy.Step(verdict.Publish, verdict.WasRejected, "every proxy refused "+ShortType(r.Type)+" "+r.Name.Name+": "+message)

@@ -49,7 +49,7 @@ func (n *lane) waits() { n.slowOnce.Do(func() { close(n.slow) }) }
 // turns on and finds the lane finished later.
 func (l *Loop) start(ctx context.Context, n *lane, decide func(acceptance.Rules, acceptance.Input) acceptance.Decision) (quick bool) {
 	n.slow, n.done, n.base = make(chan struct{}), make(chan struct{}), l.acceptances
-	rules, check := l.rules, l.checkOf(l.fleet.snapshot())
+	rules, check := l.rules, l.check()
 	rules.Check = func(trial derive.Result) []acceptance.Refusal {
 		refusals := check(trial)
 		if len(refusals) > 0 {
@@ -257,7 +257,7 @@ func (l *Loop) endpoints(ctx context.Context, now time.Time) {
 	}
 	n := l.narrow(pending, now)
 	rules := l.rules
-	rules.Check = l.checkOf(l.fleet.snapshot())
+	rules.Check = l.check()
 	rules.Validate = func(t acceptance.Trial) acceptance.Answer {
 		if l.judges.needed(t) {
 			return acceptance.Answer{Unavailable: "to be asked in a round"}

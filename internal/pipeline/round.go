@@ -70,7 +70,7 @@ func (l *Loop) take(ctx context.Context, n *lane) {
 func (l *Loop) show(now time.Time) *published {
 	at := &published{
 		observed: l.observed, state: l.accepted, rejected: l.rejected, faults: faultsByObject(l.accepted), at: now,
-		decided: l.acceptances > 0, expired: l.expired(now), check: l.checkOf(l.fleet.snapshot()),
+		decided: l.acceptances > 0, expired: l.expired(now), check: l.check(),
 	}
 	l.board.publish(at)
 	return at
