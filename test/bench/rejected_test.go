@@ -126,16 +126,7 @@ func BenchmarkColdStartBesideBadOnes(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		began := time.Now()
-		instance, err := rig.Start(b.Context(), rig.Options{Binary: binary, Config: []string{s.dir}, StateDir: b.TempDir()})
-		if err != nil {
-			b.Fatal(err)
-		}
-		took, err := firstAnswer(b.Context(), s, n-1, began)
-		if err != nil {
-			b.Fatalf("%v\n%s", err, instance.Output())
-		}
-		b.ReportMetric(float64(took.Milliseconds()), "first-answer-ms")
+		instance := coldStart(b, binary, s, n)
 		b.ReportMetric(0, "ns/op")
 		if err := instance.Stop(); err != nil {
 			b.Error(err)

@@ -80,20 +80,11 @@ func BenchmarkColdStart(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.Cleanup(s.close)
-				began := time.Now()
-				instance, err := rig.Start(b.Context(), rig.Options{Binary: binary, Config: []string{s.dir}, StateDir: b.TempDir()})
-				if err != nil {
-					b.Fatal(err)
-				}
-				took, err := firstAnswer(b.Context(), s, n-1, began)
-				if err != nil {
-					b.Fatalf("%v\n%s", err, instance.Output())
-				}
+				instance := coldStart(b, binary, s, n)
 				after, err := counters(b.Context(), instance)
 				if err != nil {
 					b.Fatal(err)
 				}
-				b.ReportMetric(float64(took.Milliseconds()), "first-answer-ms")
 				b.ReportMetric(after["process_cpu_seconds_total"], "cpu-s")
 				b.ReportMetric(after["process_resident_memory_bytes"]/(1<<20), "rss-MiB")
 				proxy, err := proxyUsage(instance.PID())
@@ -109,6 +100,23 @@ func BenchmarkColdStart(b *testing.B) {
 			}
 		})
 	}
+}
+
+// coldStart starts an instance over n routes and reports how long it took to the first
+// answer of the last of them.
+func coldStart(b *testing.B, binary string, s *shop, n int) *rig.Instance {
+	b.Helper()
+	began := time.Now()
+	instance, err := rig.Start(b.Context(), rig.Options{Binary: binary, Config: []string{s.dir}, StateDir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	took, err := firstAnswer(b.Context(), s, n-1, began)
+	if err != nil {
+		b.Fatalf("%v\n%s", err, instance.Output())
+	}
+	b.ReportMetric(float64(took.Milliseconds()), "first-answer-ms")
+	return instance
 }
 
 // firstAnswer asks for a route until it is served, over whatever connection there is.
