@@ -64,6 +64,17 @@ var rules = []struct {
 		why:  "relevance is decided by the code that compiles, never by a second predicate",
 	},
 	{
+		name: "the laboratory's values and models do no I/O", direct: true,
+		pkgs: `internal/lab(/(model|script|report))?`,
+		deny: `os|os/.*|net|net/http|log|log/slog|syscall|math/rand(/v2)?|crypto/rand|golang.org/x/sys/.*`,
+		why:  "the same script gives the same table, and a report can be drawn again from its JSON",
+	},
+	{
+		name: "the laboratory measures from outside", pkgs: `internal/lab(/.*)?`,
+		deny: `\./internal/(snapshot|compile|acceptance|translate|publish|source|pipeline|admin|app|cli)(/.*)?|\./api/.*`,
+		why:  "the gatehouse under test is the binary, like every other program",
+	},
+	{
 		name: "only app reaches the pipeline", direct: true, pkgs: `.*`, except: `internal/app|test/.*`,
 		deny: `\./internal/pipeline`,
 		why:  "one composition root, one loop",
@@ -123,7 +134,7 @@ func (p pkg) reach(direct bool) []string {
 // together is none of them: source/schema decodes and validates for every source.
 func TestSiblings(t *testing.T) {
 	shared := []string{"schema"}
-	stage := regexp.MustCompile(`^(?:\./)?internal/(source|translate|publish|infra)/([^/]+)`)
+	stage := regexp.MustCompile(`^(?:\./)?internal/(source|translate|publish|infra|lab/proxy)/([^/]+)`)
 	for _, p := range packages(t) {
 		mine := stage.FindStringSubmatch(p.path())
 		for _, dep := range p.reach(false) {
