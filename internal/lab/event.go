@@ -6,7 +6,10 @@ type Kind string
 // The kinds of events. In the models they are idempotent, as sets are.
 const (
 	Add    Kind = "add"    // a backend becomes routable
-	Remove Kind = "remove" // a backend is not routable any more
+	Remove Kind = "remove" // a backend is not routable any more, and proxies are told
+	// Lose ends a backend before anybody knows: it is not routable any more, but what
+	// tells the proxies says nothing until the Remove that follows.
+	Lose   Kind = "lose"
 	Reload Kind = "reload" // the proxies that reload do so now
 )
 
@@ -29,7 +32,8 @@ type Event struct {
 	Backend string `json:"backend,omitempty"`
 	// Address is where it listens, for example "10.0.1.11"; models ignore it.
 	Address string `json:"address,omitempty"`
-	// End and Grace say how a removed backend ends: Grace later. Zero is at once.
+	// End and Grace say how a removed or lost backend ends: Grace later. Zero is at once.
+	// The Remove of a lost backend repeats its End, and has nothing left to end.
 	End   End    `json:"end,omitempty"`
 	Grace Moment `json:"grace,omitempty"`
 	// Proxy limits a Reload to the proxy of that name; empty is all that reload.
@@ -50,7 +54,7 @@ type Policy struct {
 
 // Timeline is a script that is laid out in time: its events in order of At.
 type Timeline struct {
-	// Name is the built-in script's name or the file's.
+	// Name is what the script calls itself, or its file's or the built-in script's name.
 	Name   string  `json:"name"`
 	Events []Event `json:"events"`
 	// Length is the duration of the run; no event is later.
