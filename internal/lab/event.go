@@ -57,7 +57,8 @@ type Timeline struct {
 	// Name is what the script calls itself, or its file's or the built-in script's name.
 	Name   string  `json:"name"`
 	Events []Event `json:"events"`
-	// Length is the duration of the run; no event is later.
+	// Length is the duration of the run. Every event is earlier, so that what it does takes
+	// time: at Length itself nothing holds any more.
 	Length Moment `json:"length"`
 	Reload Policy `json:"reload"`
 }
