@@ -95,6 +95,8 @@ const (
 type Request struct {
 	ID  uint64 `json:"id"` // from 1, in order of Due
 	Due Moment `json:"due"`
+	// Sent is when it went out. Sent minus Due is what the generator was late.
+	Sent Moment `json:"sent"`
 	// Done minus Due is the latency: it counts the time that a request waited to be sent.
 	Done    Moment  `json:"done"`
 	Outcome Outcome `json:"outcome"`
@@ -132,8 +134,10 @@ type Requests struct {
 	// DeadAttempts counts the tries in vain. A request may cost several, or none if it found
 	// a live backend first.
 	DeadAttempts int `json:"deadAttempts"`
-	// Latency of the answered ones.
+	// Latency of the answered ones, Answered or AnsweredByRemoved.
 	Latency Quantiles `json:"latency"`
+	// Lateness is how late requests went out: whether the generator kept up.
+	Lateness Quantiles `json:"lateness"`
 	// Failures are the requests counted in Failed, in order of Due; at most MaxFailures.
 	Failures []Request `json:"failures"`
 	// Dead are the tries counted in DeadAttempts, in order; at most MaxFailures.
