@@ -1,0 +1,115 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/lab"
+)
+
+// The proxies that the seed's table compares.
+const (
+	seedStream = "model:stream"
+	seedReload = "model:reload"
+)
+
+// Seed writes the seed's table: each step with the truth and what the plain models
+// believe right after it. It is an error unless the proxies are exactly model:stream
+// and model:reload.
+func Seed(w io.Writer, r lab.Result) error {
+	stream, reload, err := seedPair(r.Proxies)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("step | actual truth (what SHOULD be routable) | stream-proxy view | reload-proxy view\n")
+	s := seedSets{truth: set{}, stream: set{}, reload: set{}}
+	for events, at := range moments(r.Timeline, reload.Belief) {
+		for i, e := range events {
+			s.apply(e)
+			if i == len(events)-1 {
+				s.stream, s.reload = setAt(stream.Belief, at), setAt(reload.Belief, at)
+			}
+			s.write(&b, e.Kind)
+		}
+	}
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+func seedPair(proxies []lab.Proxy) (stream, reload lab.Proxy, err error) {
+	byName := make(map[string]lab.Proxy)
+	var names []string
+	for _, p := range proxies {
+		byName[p.Name] = p
+		names = append(names, p.Name)
+	}
+	stream, reload = byName[seedStream], byName[seedReload]
+	if len(proxies) != 2 || stream.Name == "" || reload.Name == "" {
+		return stream, reload, fmt.Errorf("-o seed: its table compares %s with %s, but the proxies are %s: use --proxies %s,%s, or -o table",
+			seedStream, seedReload, strings.Join(names, ","), seedStream, seedReload)
+	}
+	for _, p := range []lab.Proxy{stream, reload} {
+		if why := p.Skipped + p.Failed; why != "" {
+			return stream, reload, errors.New("-o seed: " + p.Name + ": " + why)
+		}
+	}
+	return stream, reload, nil
+}
+
+// seedSets are the three columns. Between the events of one moment they follow the
+// seed's rules, since a belief is known only for the moment as a whole.
+type seedSets struct{ truth, stream, reload set }
+
+func (s *seedSets) apply(e lab.Event) {
+	switch e.Kind {
+	case lab.Add:
+		s.truth[e.Backend], s.stream[e.Backend] = true, true
+	case lab.Remove:
+		delete(s.truth, e.Backend)
+		delete(s.stream, e.Backend)
+	case lab.Reload:
+		s.reload = maps.Clone(s.truth)
+	}
+}
+
+func (s *seedSets) write(b *strings.Builder, kind lab.Kind) {
+	truth, reload := s.truth.list(), s.reload.list()
+	if kind == lab.Reload {
+		fmt.Fprintf(b, "%-6s|%42s|%20s| view -> %s\n", "RELOAD", "", "", reload)
+		return
+	}
+	fmt.Fprintf(b, "%-6s| truth=%-30s| stream=%-8s| reload=%-8s", kind, truth, s.stream.list(), reload)
+	if reload != truth {
+		b.WriteString(" <- STALE")
+	}
+	b.WriteByte('\n')
+}
+
+// set is a set of backends by name.
+type set map[string]bool
+
+func (s set) names() []string { return slices.Sorted(maps.Keys(s)) }
+
+// list writes a set as the seed does, for example "['a', 'b']".
+func (s set) list() string {
+	if len(s) == 0 {
+		return "[]"
+	}
+	return "['" + strings.Join(s.names(), "', '") + "']"
+}
+
+// setAt returns the backends whose spans hold at a moment.
+func setAt(spans []lab.BackendSpan, at lab.Moment) set {
+	s := set{}
+	for _, span := range spans {
+		if span.Contains(at) {
+			s[span.Backend] = true
+		}
+	}
+	return s
+}
