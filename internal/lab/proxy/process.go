@@ -29,6 +29,10 @@ type Command struct {
 	Args []string
 	// Dir is its working directory; empty is this process's.
 	Dir string
+	// Env is its environment; nil is this process's.
+	Env []string
+	// Input is its standard input; nil is an empty one.
+	Input *os.File
 	// Log takes its standard output and error, line by line. It must be safe for
 	// concurrent use.
 	Log io.Writer
@@ -55,7 +59,10 @@ func (c Command) Start() (*Process, error) {
 	}
 	defer input.Close()
 	cmd := exec.Command(c.Path, c.Args...) //nolint:noctx // Stop ends it, gracefully.
-	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, input, input
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, input, input
+	if c.Input != nil {
+		cmd.Stdin = c.Input
+	}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		output.Close()
