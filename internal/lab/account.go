@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Account sums up the requests of a run. Each of them is in exactly one class: law of
@@ -111,4 +112,11 @@ func (s stretches) meets(from, to Moment) bool {
 	})
 	// The last stretch that begins by then ends last of those that do.
 	return from <= to && after > 0 && from < s[after-1].To
+}
+
+// Due returns how many requests of an open load are due before length is over: one at
+// the start, and rate each second.
+func Due(rate int, length Moment) int {
+	const second = int64(time.Second)
+	return int((int64(rate)*int64(length) + second - 1) / second)
 }

@@ -56,7 +56,7 @@ func Run(ctx context.Context, options Options) ([]lab.Request, error) {
 // schedule returns all requests, due from now on.
 func (o Options) schedule() []lab.Request {
 	first := o.Clock()
-	requests := make([]lab.Request, o.total())
+	requests := make([]lab.Request, lab.Due(o.Rate, o.Length))
 	for n := range requests {
 		requests[n].ID = uint64(n + 1)
 		requests[n].Due = first + lab.Moment(n)*lab.Moment(time.Second)/lab.Moment(o.Rate)

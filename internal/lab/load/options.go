@@ -85,15 +85,9 @@ func (o Options) check() error {
 			return fmt.Errorf("load: %s %v is out of bounds: %s", bound.field, bound.value, bound.remedy)
 		}
 	}
-	if total := o.total(); total > MaxRequests {
+	if total := lab.Due(o.Rate, o.Length); total > MaxRequests {
 		return fmt.Errorf("load: rate %d for length %v makes %d requests, at most %d are recorded: choose less of either",
 			o.Rate, time.Duration(o.Length), total, MaxRequests)
 	}
 	return nil
-}
-
-// total is how many requests are due within Length.
-func (o Options) total() int {
-	const second = int64(time.Second)
-	return int((int64(o.Rate)*int64(o.Length) + second - 1) / second)
 }
