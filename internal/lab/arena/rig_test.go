@@ -1,0 +1,48 @@
+package arena_test
+
+import (
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/lab"
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/arena"
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/arena/arenatest"
+)
+
+func TestMain(m *testing.M) { os.Exit(arenatest.Main(m)) }
+
+// newArena returns an arena whose backends must not end by themselves.
+func newArena(t *testing.T) *arena.Arena {
+	t.Helper()
+	start := time.Now()
+	a, err := arena.New(arena.Options{
+		Backend: arenatest.Backend(),
+		Now:     func() lab.Moment { return lab.Moment(time.Since(start)) },
+		Died:    func(err error) { t.Error(err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+func start(t *testing.T, a *arena.Arena, name, address string) {
+	t.Helper()
+	if err := a.StartBackend(t.Context(), name, netip.MustParseAddr(address)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func end(t *testing.T, a *arena.Arena, name string, how lab.End) {
+	t.Helper()
+	if err := a.EndBackend(name, how); err != nil {
+		t.Fatal(err)
+	}
+}
