@@ -36,8 +36,11 @@ func (s *series) turn(c *cursor, at Moment, backend string, level Level) {
 func (s *series) end(c *cursor, at Moment) {
 	span := &s.spans[c.open-1]
 	span.To = at
-	if span.From < at {
+	switch {
+	case span.From < at:
 		c.last = c.open
+	case int(c.open) == len(s.spans):
+		s.spans = s.spans[:c.open-1]
 	}
 }
 
