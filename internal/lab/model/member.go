@@ -95,7 +95,7 @@ func (m *member) hear(e lab.Event) error {
 		return err
 	}
 	if m.schedule != nil && m.load == never && len(m.cluster.staged) > 0 {
-		m.load = max(m.now, m.schedule(m.now, m.loaded))
+		m.load = m.schedule(m.now, m.loaded)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func drawGroup(t *rapid.T) naive {
 		model:   rapid.SampledFrom([]lab.Model{lab.ModelStream, lab.ModelReload, lab.ModelDNS}).Draw(t, "model"),
 		proxies: rapid.IntRange(1, 3).Draw(t, "proxies"), interval: -1, batch: -1,
 	}
-	g.spread = (g.proxies - 1) * rapid.IntRange(0, 2).Draw(t, "late")
+	g.spread = (g.proxies - 1) * rapid.IntRange(0, 4).Draw(t, "late")
 	switch g.model {
 	case lab.ModelStream:
 		g.delay = rapid.IntRange(0, 3).Draw(t, "delay")
@@ -84,8 +84,8 @@ type view struct {
 	believed map[string]bool
 }
 
-// views returns all views of all proxies.
-func (g naive) views(line lab.Timeline) (all []view) {
+// views returns all views of all proxies, and how many updates brought them.
+func (g naive) views(line lab.Timeline) (all []view, updates int) {
 	for i := range g.proxies {
 		late := 0
 		if i > 0 {
@@ -102,8 +102,40 @@ func (g naive) views(line lab.Timeline) (all []view) {
 			}
 		}
 		all = append(all, loads...)
+		updates += g.updates(line.Events, loads)
 	}
-	return all
+	return all, updates
+}
+
+// updates counts what a proxy was given: each change by itself, or each load. DNS answers
+// count when something had changed.
+func (g naive) updates(events []lab.Event, loads []view) (n int) {
+	for i, load := range loads[1:] {
+		switch brought := events[loads[i].events:load.events]; {
+		case g.model == lab.ModelStream:
+			n += len(toldOf(brought))
+		case g.model == lab.ModelReload, changes(events[:loads[i].events], brought):
+			n++
+		}
+	}
+	return n
+}
+
+// changes tells whether any event of more changes what those before have told.
+func changes(before, more []lab.Event) bool {
+	told := toldBy(before)
+	for _, e := range more {
+		was := maps.Clone(told)
+		if tell(told, e); !maps.Equal(was, told) {
+			return true
+		}
+	}
+	return false
+}
+
+// toldOf returns the events that proxies are told of.
+func toldOf(events []lab.Event) []lab.Event {
+	return slices.DeleteFunc(slices.Clone(events), func(e lab.Event) bool { return e.Kind != lab.Add && e.Kind != lab.Remove })
 }
 
 // load returns the views that a proxy takes up at now, in order.
@@ -141,7 +173,7 @@ func (g naive) isDue(line lab.Timeline, now, late int, loads []view) bool {
 	}
 	last, heard := loads[len(loads)-1], until(line.Events, now-late)
 	for i := last.events; i < len(heard); i++ {
-		if !maps.Equal(toldBy(heard[:i]), toldBy(heard[:i+1])) {
+		if changes(heard[:i], heard[i:i+1]) {
 			changed := int(heard[i].At/second) + late
 			return onChange && now >= changed+batch && (len(loads) == 1 || now >= last.from+interval)
 		}

@@ -33,7 +33,8 @@ func Run(s Spec, line lab.Timeline) (lab.Proxy, error) {
 	return p, nil
 }
 
-// play goes from moment to moment at which something happens.
+// play goes from moment to moment at which something happens. What would happen at the
+// end of the run takes no time any more.
 func (g *group) play(line lab.Timeline) error {
 	events := line.Events
 	next := make([]lab.Moment, len(g.members))
@@ -48,7 +49,7 @@ func (g *group) play(line lab.Timeline) error {
 		for _, at := range next {
 			now = min(now, at)
 		}
-		if now > line.Length || now == never {
+		if now >= line.Length {
 			return nil
 		}
 		for ; len(events) > 0 && events[0].At == now; events = events[1:] {

@@ -23,7 +23,7 @@ func TestRunIsWhatTheDefinitionSays(t *testing.T) {
 		line := drawTimeline(t, append(slices.Clone(allKinds), lab.Lose))
 		got := play(t, g.name(), line)
 		missing, stale := 0, 0
-		members := g.views(line)
+		members, updates := g.views(line)
 		for now := 0; lab.Moment(now)*second < line.Length; now++ {
 			truth := toldBy(truthOf(line.Events, now))
 			for _, name := range backends {
@@ -34,6 +34,9 @@ func TestRunIsWhatTheDefinitionSays(t *testing.T) {
 				missing += count(truth[name] && level != lab.Fully)
 				stale += count(!truth[name] && level != lab.None)
 			}
+		}
+		if got.Updates != updates {
+			t.Errorf("%s: %d updates, want %d", g.name(), got.Updates, updates)
 		}
 		if off := math.Abs(got.Wrong.MissingSeconds-float64(missing)) + math.Abs(got.Wrong.StaleSeconds-float64(stale)); off > 1e-6 {
 			t.Errorf("%s: missing %v and stale %v, the sum over all moments is %d and %d",
