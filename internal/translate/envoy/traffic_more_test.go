@@ -98,7 +98,7 @@ func TestAccessLog(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.SplitN(string(text), "\n", 2)[0]), &line); err != nil {
 		t.Fatalf("not a line of JSON: %q: %v", text, err)
 	}
-	for field, want := range map[string]any{"status": 200.0, "path": "/a?b=c", "route": "shop/all", "cluster": "shop/b:80", "host": "shop.example", "method": "GET"} {
+	for field, want := range map[string]any{"status": 200.0, "path": "/a?b=c", "route": "shop/all", "cluster": "shop/b:80", "host": "shop.example", "method": "GET", "attempts": 1.0} {
 		if line[field] != want {
 			t.Errorf("%s is %v, want %v", field, line[field], want)
 		}
