@@ -35,6 +35,9 @@ func TestServesAGateway(t *testing.T) {
 	if len(proxies) != 1 || proxies[0].PID != ready.PID || !proxies[0].Ready || proxies[0].Adopted || proxies[0].Restarts != 0 {
 		t.Errorf("proxies %+v", proxies)
 	}
+	if recorded := ReadRecords(r.options.StateDir); len(recorded) != 1 || recorded[0] != (Recorded{edge, ready.PID, proxies[0].AdminSocket}) {
+		t.Errorf("recorded %+v, want what runs: %+v", recorded, proxies)
+	}
 	for _, path := range []string{proxies[0].AdminSocket, filepath.Join(string(s.launcher.dir(edge)), filepath.Base(ready.Node), "bootstrap.json")} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, error %v; want mode 0600", path, info.Mode(), err)
@@ -58,6 +61,9 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 	if left := folders(string(s.launcher.dir(edge))); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
+	}
+	if recorded := ReadRecords(r.options.StateDir); len(recorded) > 0 {
+		t.Errorf("recorded %+v, want nothing", recorded)
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.launcher.sockets, "*-*.sock")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)

@@ -119,9 +119,10 @@ func (c *connection) read() (answer, error) {
 	}, nil
 }
 
-// request returns the bytes of a request, valid until the next one.
+// request returns the bytes of a request, valid until the next one. Its path is its id
+// too, for logs that have no header of ours.
 func (c *connection) request(host string, id uint64) []byte {
-	c.out = fmt.Appendf(c.out[:0], "GET / HTTP/1.1\r\nHost: %s\r\n%s: ", host, proxy.HeaderRequest)
+	c.out = fmt.Appendf(c.out[:0], "GET /%d HTTP/1.1\r\nHost: %s\r\n%s: ", id, host, proxy.HeaderRequest)
 	c.out = strconv.AppendUint(c.out, id, 10)
 	if c.fresh {
 		c.out = append(c.out, "\r\nConnection: close"...)

@@ -23,7 +23,8 @@ const ListenAddress = "127.0.0.1:8000"
 const BackendPort = 8080
 
 // HeaderRequest carries the decimal ID of a request from client to backend and into
-// the proxy's log. HeaderBackend comes back with the name of the backend that answered.
+// the proxy's log; so does its path, "/17". HeaderBackend comes back with the name of
+// the backend that answered.
 const (
 	HeaderRequest = "X-Lab-Request"
 	HeaderBackend = "X-Lab-Backend"

@@ -1,0 +1,86 @@
+package proxytest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Processes returns the processes of the namespace that live, with their commands. The
+// first, which runs the tests, is not among them.
+func Processes(t testing.TB) map[int]string {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/stat")
+	must(t, err)
+	alive := map[int]string{}
+	for _, path := range paths {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		must(t, err)
+		// "17 (name) S ..."; one that has ended meanwhile has no file any more.
+		stat, err := os.ReadFile(path)
+		name := strings.LastIndexByte(string(stat), ')')
+		if err != nil || name < 0 || pid == 1 || strings.HasPrefix(string(stat[name:]), ") Z") {
+			continue
+		}
+		alive[pid] = string(stat[:name+1])
+	}
+	return alive
+}
+
+// NothingLeft waits until no process lives that did not before.
+func NothingLeft(t testing.TB, before map[int]string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer cancel()
+	for {
+		left := Processes(t)
+		maps.DeleteFunc(left, func(pid int, _ string) bool { return before[pid] != "" })
+		if len(left) == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Errorf("left behind: %v", left)
+			return
+		case <-time.After(poll):
+		}
+	}
+}
+
+// cpu is what the trees of processes below some roots have spent.
+func cpu(t testing.TB, roots []int) time.Duration {
+	t.Helper()
+	var spent time.Duration
+	for _, root := range roots {
+		var now unix.Timespec
+		// The CPU clock of another process; see clock_getcpuclockid(3).
+		must(t, unix.ClockGettime(int32(^root<<3|2), &now))
+		spent += time.Duration(now.Nano()) + cpu(t, children(t, root))
+	}
+	return spent
+}
+
+func children(t testing.TB, pid int) []int {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	must(t, err)
+	var all []int
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		must(t, err)
+		for field := range strings.FieldsSeq(string(text)) {
+			child, err := strconv.Atoi(field)
+			must(t, err)
+			all = append(all, child)
+		}
+	}
+	return all
+}
