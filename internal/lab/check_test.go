@@ -47,3 +47,11 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// Not even a plain stream is told what nobody knows.
+func TestCheckLetsAStreamBeWrongAboutTheLost(t *testing.T) {
+	p := ran("model:stream", ModelStream, "", 1)
+	if err := (Result{Timeline: Timeline{Events: []Event{{Kind: Lose}}}, Proxies: []Proxy{p}}).Check(); err != nil {
+		t.Error(err)
+	}
+}
