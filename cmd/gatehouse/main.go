@@ -16,5 +16,7 @@ func main() {
 	// A second signal ends the process at once, unless it comes with the first:
 	// some senders signal both a process and its group.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
-	os.Exit(cli.Main(ctx, cli.Process{Args: os.Args[1:], Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}))
+	os.Exit(cli.Main(ctx, cli.Process{
+		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
+	}))
 }

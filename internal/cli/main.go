@@ -11,6 +11,7 @@ import (
 // Process is what a command gets from the operating system.
 type Process struct {
 	Args     []string // without the program's name
+	In       io.Reader
 	Out, Err io.Writer
 	Environ  []string // as os.Environ returns it
 }

@@ -43,8 +43,9 @@ var parameters = []parameter{
 	{"spread", onAll, moment(0, func(s *Spec) *lab.Moment { return &s.spread })},
 }
 
-// parametersOf returns the parameters that a model takes; an unknown one takes none.
-func parametersOf(m lab.Model) (keys []string) {
+// Parameters returns the names of the parameters that a model takes; an unknown one
+// takes none.
+func Parameters(m lab.Model) (keys []string) {
 	for _, p := range parameters {
 		if p.fits(m) {
 			keys = append(keys, p.key)

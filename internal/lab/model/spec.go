@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,9 @@ type Spec struct {
 // (https://coredns.io/plugins/kubernetes).
 const defaultTTL = lab.Moment(5 * time.Second)
 
+// Models returns all models, in the order in which they are listed.
+func Models() []lab.Model { return slices.Clone(onAll) }
+
 // Parse reads a name of the form model:NAME[:PARAMETER=VALUE]..., for example
 // "model:reload:interval=2s:batch=100ms:drain=10s". An unknown model is an
 // [*UnknownModelError], anything else that is wrong a [*SpecError].
@@ -35,9 +39,8 @@ func Parse(name string) (Spec, error) {
 		return Spec{}, &SpecError{name, "the name of a model begins with model:", "write model:stream, model:reload or model:dns"}
 	}
 	s := Spec{Name: name, Model: lab.Model(parts[1]), ttl: defaultTTL, proxies: 1}
-	models := []lab.Model{lab.ModelStream, lab.ModelReload, lab.ModelDNS}
-	if len(parametersOf(s.Model)) == 0 {
-		return Spec{}, fmt.Errorf("%s: %w", name, &UnknownModelError{Model: s.Model, Known: models})
+	if len(Parameters(s.Model)) == 0 {
+		return Spec{}, fmt.Errorf("%s: %w", name, &UnknownModelError{Model: s.Model, Known: Models()})
 	}
 	given := make(map[string]bool)
 	for _, part := range parts[2:] {
@@ -62,14 +65,14 @@ func (s *Spec) set(key, value string) error {
 			continue
 		}
 		if !p.fits(s.Model) {
-			return &SpecError{s.Name, fmt.Sprintf("%s does not fit the %s model", key, s.Model), s.takes() + strings.Join(parametersOf(s.Model), ", ")}
+			return &SpecError{s.Name, fmt.Sprintf("%s does not fit the %s model", key, s.Model), s.takes() + strings.Join(Parameters(s.Model), ", ")}
 		}
 		if problem, remedy := p.set(s, value); problem != "" {
 			return &SpecError{s.Name, fmt.Sprintf("%s %q %s", key, value, problem), remedy}
 		}
 		return nil
 	}
-	return &SpecError{s.Name, fmt.Sprintf("no parameter %q", key), choose(key, s.takes(), parametersOf(s.Model))}
+	return &SpecError{s.Name, fmt.Sprintf("no parameter %q", key), choose(key, s.takes(), Parameters(s.Model))}
 }
 
 func (s *Spec) takes() string { return fmt.Sprintf("the %s model takes ", s.Model) }

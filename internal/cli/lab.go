@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/app"
+	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
+	"github.com/gatehouse-proxy/gatehouse/internal/lab"
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/report"
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/script"
+)
+
+// Formats of "lab propagation" beside those of every command.
+const (
+	asHTML = "html"
+	asSeed = "seed"
+)
+
+func (s *session) labCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "lab COMMAND",
+		Short:   "Measure what proxies wrongly believe while a change is on its way to them",
+		Example: "  gatehouse lab propagation --proxies model:stream,model:reload -o seed\n  gatehouse lab list",
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(s.propagationCommand(), s.labListCommand())
+	cmd.AddCommand(s.labParts()...)
+	return cmd
+}
+
+// propagation is what the flags of "lab propagation" say.
+type propagation struct {
+	script, proxies   string
+	rate              int
+	duration, timeout time.Duration
+	check, verbose    bool
+}
+
+func (s *session) propagationCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "propagation",
+		Short: "Play a script of coming and going backends on models and real proxies",
+		Example: "  gatehouse lab propagation --proxies model:stream,model:reload -o seed\n" +
+			"  gatehouse lab propagation --script rolling-update --proxies nginx,gatehouse -o html > report.html",
+		Long: "Each real proxy runs in namespaces of its own, in front of real backends that start and end as the\n" +
+			"script says, under a steady load. It prints what each believed at each step, for how long that was\n" +
+			"wrong, and what it cost the requests. 'gatehouse lab list' shows scripts and proxies.",
+		Args: cobra.NoArgs,
+	}
+	var p propagation
+	flags := cmd.Flags()
+	flags.StringVar(&p.script, "script", script.Default, "file of a script, or the name of a built-in one")
+	flags.StringVar(&p.proxies, "proxies", allProxies, "what to play it on, separated by commas, parameters after colons:\nmodel:reload:interval=2s,nginx,nginx:retries=off")
+	flags.IntVar(&p.rate, "rate", 50, "requests per second to each real proxy")
+	flags.DurationVar(&p.duration, "duration", 0, "length of the run (default: what the script needs; 60s for the default script)")
+	flags.DurationVar(&p.timeout, "timeout", 5*time.Second, "after which a client gives up")
+	flags.BoolVar(&p.check, "check", false, "also exit 1 unless every proxy ran and kept what its model promises")
+	flags.BoolVar(&p.verbose, "verbose", false, "show what the programs under test write")
+	output := outputFlag(cmd, asTable, asJSON, asHTML, asSeed)
+	s.completeLab(cmd)
+	cmd.RunE = s.begin(func(cmd *cobra.Command, _ []string) error {
+		options, err := p.options()
+		if err != nil {
+			return usage(err)
+		}
+		if err := fits(output.value, options); err != nil {
+			return usage(err)
+		}
+		result, err := s.play(cmd.Context(), options)
+		if err != nil {
+			return err
+		}
+		result.Machine.Command = "gatehouse " + strings.Join(s.Args, " ")
+		if err := s.printLab(output.value, result); err != nil {
+			return err
+		}
+		return p.verdict(result)
+	})
+	return cmd
+}
+
+// options reads the script and what the flags name.
+func (p *propagation) options() (app.LabOptions, error) {
+	o := app.LabOptions{Verbose: p.verbose}
+	read, err := readScript(p.script)
+	proxies, proxiesErr := labProxies(p.proxies)
+	if err := errors.Join(err, proxiesErr); err != nil {
+		return o, err
+	}
+	o.Proxies = proxies
+	if o.Timeline, err = read.Timeline(p.duration); err != nil {
+		return o, err
+	}
+	models, real := map[string]lab.Model{}, false
+	for _, proxy := range o.Proxies {
+		models[proxy.Name] = proxy.Kind()
+		real = real || proxy.Real != nil
+	}
+	if err := read.CheckReloads(models); err != nil || !real {
+		return o, err
+	}
+	o.Load = lab.Load{Rate: p.rate, Timeout: lab.Moment(p.timeout)}
+	return o, errors.Join(read.CheckReal(o.Timeline), checkLoad(o))
+}
+
+// readScript reads a built-in script or a file.
+func readScript(name string) (*script.Script, error) {
+	if built, ok := script.BuiltIn(name); ok {
+		return built, nil
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "/.") {
+		return nil, fmt.Errorf("--script %q: no built-in script and no file has this name; 'gatehouse lab list' shows the built-in ones", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--script %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, script.MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("--script %w", err)
+	}
+	return script.Parse(name, text)
+}
+
+// fits refuses a format that cannot show these proxies, before they run.
+func fits(format string, o app.LabOptions) error {
+	if format != asSeed {
+		return nil
+	}
+	names := make([]string, len(o.Proxies))
+	for i, p := range o.Proxies {
+		names[i] = p.Name
+	}
+	if strings.Join(names, ",") != seedProxies {
+		return fmt.Errorf("-o seed shows %s and nothing else: ask for --proxies %s, or for another format", seedProxies, seedProxies)
+	}
+	return nil
+}
+
+// seedProxies are the columns of the seed's table.
+const seedProxies = "model:stream,model:reload"
+
+// play runs with a progress bar. Ctrl-C ends everything that was started.
+func (s *session) play(ctx context.Context, o app.LabOptions) (lab.Result, error) {
+	bar := s.newProgress(o)
+	o.Ready = bar.begin
+	defer bar.end()
+	result, err := app.Lab(ctx, o, s.io())
+	if ctx.Err() != nil {
+		return result, errors.New("interrupted: nothing was measured, and nothing is left running")
+	}
+	return result, err
+}
+
+func (s *session) printLab(format string, result lab.Result) error {
+	switch format {
+	case asHTML:
+		return report.HTML(s.Out, result)
+	case asSeed:
+		return report.Seed(s.Out, result)
+	case asTable:
+		_, err := io.WriteString(s.Out, render.Propagation(s.style, result))
+		return err
+	}
+	return encode(s.Out, format, result)
+}
+
+// verdict is the exit code: a proxy that failed in the middle is a failure, a proxy
+// that is not installed only when asked to check.
+func (p *propagation) verdict(result lab.Result) error {
+	if p.check {
+		return result.Check()
+	}
+	var errs []error
+	for _, proxy := range result.Proxies {
+		if proxy.Failed != "" {
+			errs = append(errs, fmt.Errorf("proxy %s failed: %s", proxy.Name, proxy.Failed))
+		}
+	}
+	return errors.Join(errs...)
+}
