@@ -53,16 +53,17 @@ func (s *session) propagationCommand() *cobra.Command {
 			"  gatehouse lab propagation --script rolling-update --proxies nginx,gatehouse -o html > report.html",
 		Long: "Each real proxy runs in namespaces of its own, in front of real backends that start and end as the\n" +
 			"script says, under a steady load. It prints what each believed at each step, for how long that was\n" +
-			"wrong, and what it cost the requests. 'gatehouse lab list' shows scripts and proxies.",
+			"wrong, and what it cost the requests. 'gatehouse lab list' shows scripts and proxies; --proxies all\n" +
+			"is " + strings.ReplaceAll(everyProxy, ",haproxy-runtime,", ",\nhaproxy-runtime,") + ".",
 		Args: cobra.NoArgs,
 	}
 	var p propagation
 	flags := cmd.Flags()
-	flags.StringVar(&p.script, "script", script.Default, "file of a script, or the name of a built-in one")
-	flags.StringVar(&p.proxies, "proxies", allProxies, "what to play it on, separated by commas, parameters after colons:\nmodel:reload:interval=2s,nginx,nginx:retries=off")
-	flags.IntVar(&p.rate, "rate", 50, "requests per second to each real proxy")
-	flags.DurationVar(&p.duration, "duration", 0, "length of the run (default: what the script needs; 60s for the default script)")
-	flags.DurationVar(&p.timeout, "timeout", 5*time.Second, "after which a client gives up")
+	flags.StringVar(&p.script, "script", script.Default, "`FILE` of a script, or the name of a built-in one")
+	flags.StringVar(&p.proxies, "proxies", allProxies, "`LIST` of what to play it on, separated by commas, with parameters after colons")
+	flags.IntVar(&p.rate, "rate", 50, "`N` requests per second to each real proxy")
+	flags.DurationVar(&p.duration, "duration", 0, "`DURATION` of the run; 0 is what the script needs, 60s for the default one")
+	flags.DurationVar(&p.timeout, "timeout", 5*time.Second, "`DURATION` after which a client gives up")
 	flags.BoolVar(&p.check, "check", false, "also exit 1 unless every proxy ran and kept what its model promises")
 	flags.BoolVar(&p.verbose, "verbose", false, "show what the programs under test write")
 	output := outputFlag(cmd, asTable, asJSON, asHTML, asSeed)

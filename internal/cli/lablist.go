@@ -42,7 +42,7 @@ type listedScript struct {
 func (s *session) labListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "Show the proxies and scripts of the laboratory, what is installed, and how to get the rest",
+		Short:   "Show proxies and scripts, what is installed, and how to get the rest",
 		Example: "  gatehouse lab list\n  gatehouse lab list -o json",
 		Args:    cobra.NoArgs,
 	}

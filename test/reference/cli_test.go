@@ -16,21 +16,27 @@ func cliPage(t *testing.T) []byte {
 	m := &markdown{}
 	m.text("# Command line")
 	m.text("Data goes to standard output, everything else to standard error. The exit code is 0 on success, 1 on a failure or a failed check, 2 on wrong usage.")
-	for _, cmd := range cli.Commands().Commands() {
-		if cmd.IsAvailableCommand() {
-			commandSection(t, m, cmd)
-		}
-	}
+	commandSections(t, m, cli.Commands())
 	settingsSection(m)
 	return m.Bytes()
+}
+
+func commandSections(t *testing.T, m *markdown, parent *cobra.Command) {
+	t.Helper()
+	for _, cmd := range parent.Commands() {
+		if cmd.IsAvailableCommand() {
+			commandSection(t, m, cmd)
+			commandSections(t, m, cmd)
+		}
+	}
 }
 
 func commandSection(t *testing.T, m *markdown, cmd *cobra.Command) {
 	t.Helper()
 	if cmd.Short == "" || cmd.Example == "" {
-		t.Errorf("command %s has no sentence or no example", cmd.Name())
+		t.Errorf("command %s has no sentence or no example", cmd.CommandPath())
 	}
-	m.text("## gatehouse %s", cmd.Name())
+	m.text("## %s", cmd.CommandPath())
 	m.text("%s.", cmd.Short)
 	m.text("```sh\n%s\n```", strings.ReplaceAll(strings.TrimPrefix(cmd.Example, "  "), "\n  ", "\n"))
 	if cmd.Long != "" {
