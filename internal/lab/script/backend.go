@@ -38,7 +38,7 @@ func (p *parser) names(n *yaml.Node, what string) []string {
 		return nil
 	}
 	list := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode && n.Anchor == "" {
+	if n.Kind == yaml.SequenceNode && !strange(n) {
 		list = n.Content
 	}
 	if len(list) == 0 {
@@ -127,6 +127,9 @@ func (p *parser) add(after time.Duration, name string) {
 // remove ends a backend and tells so; for one that is lost it only tells.
 func (p *parser) remove(after time.Duration, name string, end lab.End, grace time.Duration) {
 	b := p.there("remove", name)
+	if b.lost && (end != lab.Stop && end != b.end || grace > 0) {
+		p.clash(name, "remove %q: it is lost since line %d and has ended by %s; give no other end or grace", name, b.line, b.end)
+	}
 	if b.lost {
 		end, grace = b.end, 0
 	}

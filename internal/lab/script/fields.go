@@ -25,8 +25,8 @@ type fields struct {
 // fields reads a mapping that may have the known fields, each once.
 func (p *parser) fields(n *yaml.Node, of string, known ...string) (fields, bool) {
 	f := fields{p, of, n.Line, map[string]*yaml.Node{}}
-	if n.Kind != yaml.MappingNode || n.Anchor != "" {
-		p.problem(n.Line, "%s: %s is no mapping; its fields are %s", of, shown(n), strings.Join(known, ", "))
+	if n.Kind != yaml.MappingNode || strange(n) {
+		p.problem(n.Line, "%s: %s stands where a mapping must be; its fields are %s", of, shown(n), strings.Join(known, ", "))
 		return f, false
 	}
 	ok := true
@@ -61,6 +61,8 @@ func shown(n *yaml.Node) string {
 		return "the alias *" + n.Value
 	case n.Anchor != "":
 		return "the anchor &" + n.Anchor
+	case n.Style&yaml.TaggedStyle != 0:
+		return "the tag " + n.Tag
 	case n.Kind == yaml.MappingNode:
 		return "a mapping"
 	case n.Kind == yaml.SequenceNode:
@@ -71,6 +73,11 @@ func shown(n *yaml.Node) string {
 		return strconv.Quote(n.Value[:80] + "…")
 	}
 	return strconv.Quote(n.Value)
+}
+
+// strange tells whether a node has what scripts do without: anchors, aliases, tags.
+func strange(n *yaml.Node) bool {
+	return n.Kind == yaml.AliasNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
@@ -104,12 +111,10 @@ func (p *parser) scalar(n *yaml.Node, what string) (string, bool) {
 	switch {
 	case n == nil:
 		return "", false
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		p.problem(n.Line, "%s: %s: scripts have no anchors and aliases; write the value out", what, shown(n))
+	case strange(n):
+		p.problem(n.Line, "%s: %s: scripts have no anchors, aliases and tags; write the value itself", what, shown(n))
 	case n.Kind != yaml.ScalarNode || isNull(n):
 		p.problem(n.Line, "%s: %s stands where one value must be; write the value", what, shown(n))
-	case n.Style&yaml.TaggedStyle != 0:
-		p.problem(n.Line, "%s: the tag %s has no meaning in scripts; remove it", what, n.Tag)
 	default:
 		return n.Value, true
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -101,14 +102,13 @@ func (p *parser) garbled(text []byte) bool {
 	line := 0
 	for row := range bytes.Lines(text) {
 		line++
-		indent := bytes.TrimLeft(row, " ")
 		switch {
 		case !utf8.Valid(row):
 			p.problem(line, "is not UTF-8 text; a script is a YAML file")
 		case bytes.IndexFunc(row, isControl) >= 0:
 			p.problem(line, "has the control character %q; a script is a YAML text file", row[bytes.IndexFunc(row, isControl)])
-		case len(bytes.TrimSpace(indent)) > 0 && indent[0] == '\t':
-			p.problem(line, "a tab indents the line; YAML indents with spaces")
+		case bytes.HasPrefix(bytes.TrimLeft(row, " "), []byte("\t")):
+			p.problem(line, "a tab begins the line; YAML indents with spaces")
 		}
 	}
 	return p.problems() > before
@@ -121,22 +121,19 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 // syntax reports an error of the YAML library.
 func (p *parser) syntax(err error) {
 	m := yamlLine.FindStringSubmatch(err.Error())
-	if m == nil {
-		p.problem(0, "is not YAML: %v; write %s", err, example)
+	if m == nil || m[1] == "" {
+		p.problem(0, "is not YAML: %s; write %s", strings.TrimPrefix(err.Error(), "yaml: "), example)
 		return
 	}
 	line, _ := strconv.Atoi(m[1])
-	p.problem(line, "not YAML: %s; correct this line or the one above or below", m[2])
+	p.problem(line, "not YAML: %s; correct this line or its neighbours", m[2])
 }
 
 // top reads the fields of the script.
 func (p *parser) top(root *yaml.Node) {
-	f, ok := p.fields(root, "a script", "name", "every", "reload", "steps")
-	if !ok {
-		return
-	}
+	f, _ := p.fields(root, "script", "name", "every", "reload", "steps")
 	if f.has("name") {
-		p.script.Name = f.text("name")
+		p.title(f)
 	}
 	if f.has("every") {
 		p.script.timed, p.script.every = true, f.duration("every", 0)
@@ -144,13 +141,28 @@ func (p *parser) top(root *yaml.Node) {
 	if f.has("reload") {
 		p.policy(f.values["reload"])
 	}
-	steps := f.values["steps"]
-	if steps == nil || steps.Kind != yaml.SequenceNode || len(steps.Content) == 0 {
-		p.problem(f.line, "steps: there are none; write %s", example)
-		return
+	switch steps := f.values["steps"]; {
+	case root.Kind != yaml.MappingNode:
+	case steps == nil || steps.Kind == yaml.SequenceNode && len(steps.Content) == 0:
+		p.problem(f.at("steps"), "steps: there are none; write %s", example)
+	case steps.Kind != yaml.SequenceNode || strange(steps):
+		p.problem(steps.Line, "steps: %s stands where a list must be; write %s", shown(steps), example)
+	default:
+		p.steps(steps.Content)
+		p.order()
 	}
-	p.steps(steps.Content)
-	p.order()
+}
+
+// maxTitle is how long a script's name may be, in bytes.
+const maxTitle = 100
+
+// title reads what the script calls itself.
+func (p *parser) title(f fields) {
+	before := p.problems()
+	p.script.Name = f.text("name")
+	if long := len(p.script.Name) > maxTitle; p.problems() == before && (long || p.script.Name == "" || strings.Contains(p.script.Name, "\n")) {
+		f.problem("name", "%s is no name; write one line of at most %d bytes", shown(f.values["name"]), maxTitle)
+	}
 }
 
 // policy reads when proxies that reload do so by themselves.

@@ -83,14 +83,14 @@ func (s *Script) duration(duration time.Duration) (time.Duration, error) {
 	case duration >= need:
 		return duration, nil
 	}
-	line := 0
+	line, what := 0, "the run ends before its steps do"
 	for i, begin := range s.begins(s.gap(0)) {
 		if begin+s.steps[i].takes > duration {
-			line = s.steps[i].line
+			line, what = s.steps[i].line, "the run ends before this step does"
 			break
 		}
 	}
-	return 0, s.problem(line, "duration %v: this step ends later, and all steps take %v; run for %v or more, or shorten the steps", duration, need, need)
+	return 0, s.problem(line, "duration %v: %s; they take %v in all, so run for %v or more, or shorten them", duration, what, need, need)
 }
 
 // need is the time that all steps take, with the fixed gap after the last.

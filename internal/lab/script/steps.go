@@ -2,6 +2,7 @@ package script
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -37,21 +38,24 @@ func (p *parser) step(n *yaml.Node) {
 
 // split takes a step apart; kind is empty after a problem.
 func (p *parser) split(n *yaml.Node) (kind string, value, at *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && n.Value == "reload" && n.Anchor == "" {
+	if n.Kind == yaml.ScalarNode && n.Value == "reload" && !strange(n) {
 		return n.Value, nil, nil
 	}
 	if n.Kind == yaml.ScalarNode && slices.Contains(stepNames, n.Value) {
 		p.problem(n.Line, "step %q: it does not say what; write for example \"- add: 10.0.1.11\"", n.Value)
 		return "", nil, nil
 	}
-	if n.Kind != yaml.MappingNode || n.Anchor != "" {
+	if n.Kind != yaml.MappingNode || strange(n) {
 		p.problem(n.Line, "step %s: %s", shown(n), meant(n.Value, "a step is a mapping; the steps are", stepNames))
 		return "", nil, nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, v := n.Content[i], n.Content[i+1]
 		switch {
-		case key.Value == "at" && at == nil:
+		case key.Value == "at" && at != nil:
+			p.problem(key.Line, "step: at: it is there already, in line %d; keep one", at.Line)
+			return "", nil, nil
+		case key.Value == "at":
 			at = v
 		case !slices.Contains(stepNames, key.Value):
 			p.problem(key.Line, "step %s: there is no such step; %s", shown(key), meant(key.Value, "the steps are", stepNames))
@@ -64,7 +68,7 @@ func (p *parser) split(n *yaml.Node) (kind string, value, at *yaml.Node) {
 		}
 	}
 	if kind == "" {
-		p.problem(n.Line, "step: it says when, but not what; add one of %v", stepNames)
+		p.problem(n.Line, "step: it says when, but not what; add one of %s", strings.Join(stepNames, ", "))
 	}
 	return kind, value, at
 }
@@ -176,12 +180,14 @@ func (p *parser) reloadStep(n *yaml.Node) {
 		return
 	}
 	list := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 {
+	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 && !strange(n) {
 		list = n.Content
 	}
 	for _, item := range list {
-		if proxy, ok := p.scalar(item, "reload"); ok {
-			p.emit(0, lab.Event{Kind: lab.Reload, Proxy: proxy})
+		proxy, ok := p.scalar(item, "reload")
+		if ok && proxy == "" {
+			p.problem(item.Line, "reload: the proxy's name is empty; name one, or write \"- reload\" for all")
 		}
+		p.emit(0, lab.Event{Kind: lab.Reload, Proxy: proxy})
 	}
 }
