@@ -13,8 +13,9 @@ import (
 // logPoll is how often the log is read again while its mark is missing.
 const logPoll = 20 * time.Millisecond
 
-// Tried is what a line of an access log says: which request it was, and how many
-// upstream hosts were tried for it.
+// Tried is what a line of an access log says: which request it was, and how often Envoy
+// tried to find an answer: once also when there was no host to try, and not at all
+// when it answered by itself.
 type Tried struct {
 	Request  string
 	Attempts int

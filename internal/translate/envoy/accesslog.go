@@ -22,7 +22,7 @@ var httpLogFields = map[string]string{
 	"status":         "%RESPONSE_CODE%",
 	"details":        "%RESPONSE_CODE_DETAILS%",
 	"flags":          "%RESPONSE_FLAGS%",
-	"attempts":       "%UPSTREAM_REQUEST_ATTEMPT_COUNT%", // 2 was tried again, 0 reached nobody
+	"attempts":       "%UPSTREAM_REQUEST_ATTEMPT_COUNT%", // more than 1: it was tried again
 	"bytes_received": "%BYTES_RECEIVED%",
 	"bytes_sent":     "%BYTES_SENT%",
 	"duration_ms":    "%DURATION%",

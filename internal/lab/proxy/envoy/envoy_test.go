@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy/envoy"
@@ -30,6 +34,38 @@ func TestFile(t *testing.T) {
 
 func TestXDS(t *testing.T) {
 	proxytest.Contract(t, envoy.XDS(), func(o *proxy.Options, program string) { o.Gatehouse = program })
+}
+
+// TestRetries: Envoy retries nothing by itself.
+func TestRetries(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		t.Run(fmt.Sprintf("off=%t", off), func(t *testing.T) {
+			if f := proxytest.HalfDead(t, envoy.File(), off); f.Failed == 0 || f.Answered == 0 || f.MostTries != 1 {
+				t.Errorf("%+v, want that some fail and all are tried once", f)
+			}
+		})
+	}
+}
+
+// TestServerEnds: without its endpoint server an Envoy is not told of changes, so the
+// leg is over.
+func TestServerEnds(t *testing.T) {
+	l := proxytest.Start(t, envoy.XDS(), proxytest.Options(t, envoy.XDS()))
+	if err := unix.Kill(l.Processes()[1], unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-l.Exited():
+	case <-time.After(20 * time.Second):
+		t.Error("Exited is not closed")
+	}
+	proxytest.Until(t, func(ctx context.Context) error {
+		err := l.Update(ctx, nil)
+		if err == nil || !strings.Contains(err.Error(), "endpoint server") {
+			return fmt.Errorf("update: error %w, want that the endpoint server ended", err)
+		}
+		return nil
+	})
 }
 
 func BenchmarkFile(b *testing.B) { proxytest.Benchmark(b, envoy.File(), 10) }

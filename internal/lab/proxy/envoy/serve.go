@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"slices"
+	"sync"
 
 	discovery_v3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
@@ -41,17 +41,18 @@ func ServeEndpoints(ctx context.Context, socket string, updates io.Reader, log i
 	server := xdsserve.New(xdsserve.Options{Observe: func(e xdsserve.Event) { tell(log, e) }})
 	ads := grpc.NewServer(xdsserve.ServerOptions(0)...)
 	discovery_v3.RegisterAggregatedDiscoveryServiceServer(ads, server)
-	served := make(chan error, 1)
-	go func() { served <- ads.Serve(listener) }()
-	read := make(chan error, 1)
-	go func() { read <- publishAll(server, updates) }() // ends with the input, or the process
+	ended := make(chan error, 2)
+	var serving sync.WaitGroup
+	serving.Go(func() { ended <- ads.Serve(listener) })
+	go func() { ended <- publishAll(server, updates) }() // ends with the input, or the process
 	select {
-	case err = <-read:
+	case err = <-ended:
 	case <-ctx.Done():
 	}
 	server.Close()
 	ads.Stop()
-	return errors.Join(err, <-served)
+	serving.Wait()
+	return err
 }
 
 // publishAll publishes each line until the input ends.

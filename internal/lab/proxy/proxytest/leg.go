@@ -98,10 +98,19 @@ func (l *Leg) Run(backends ...proxy.Backend) {
 	}
 }
 
-// Kill ends a backend; whoever connects to it is refused.
+// Kill ends a backend and waits until its connections are reset and new ones refused.
 func (l *Leg) Kill(b proxy.Backend) {
 	l.t.Helper()
+	before := len(entries(l.t))
 	must(l.t, l.arena.EndBackend(b.Name, lab.Kill))
+	// A process is a zombie as soon as its first thread has ended; its connections
+	// end with the last one, and then it is waited for.
+	Until(l.t, func(context.Context) error {
+		if len(entries(l.t)) >= before {
+			return fmt.Errorf("backend %s does not end", b.Name)
+		}
+		return nil
+	})
 }
 
 // Tell updates the proxy and does not wait.

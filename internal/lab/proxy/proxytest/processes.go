@@ -18,14 +18,10 @@ import (
 // first, which runs the tests, is not among them.
 func Processes(t testing.TB) map[int]string {
 	t.Helper()
-	paths, err := filepath.Glob("/proc/[0-9]*/stat")
-	must(t, err)
 	alive := map[int]string{}
-	for _, path := range paths {
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		must(t, err)
+	for _, pid := range entries(t) {
 		// "17 (name) S ..."; one that has ended meanwhile has no file any more.
-		stat, err := os.ReadFile(path)
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		name := strings.LastIndexByte(string(stat), ')')
 		if err != nil || name < 0 || pid == 1 || strings.HasPrefix(string(stat[name:]), ") Z") {
 			continue
@@ -33,6 +29,20 @@ func Processes(t testing.TB) map[int]string {
 		alive[pid] = string(stat[:name+1])
 	}
 	return alive
+}
+
+// entries are the processes of the namespace that nobody has waited for, alive or not.
+func entries(t testing.TB) []int {
+	t.Helper()
+	dir, err := os.ReadDir("/proc")
+	must(t, err)
+	var pids []int
+	for _, entry := range dir {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // NothingLeft waits until no process lives that did not before.
