@@ -18,17 +18,19 @@ import (
 // process is one backend process; it waits for its order until begin.
 type process struct {
 	cmd   *exec.Cmd
-	in    *os.File // its standard input
-	out   *os.File // its standard output
-	said  *tail    // what it wrote to standard error
+	in    *os.File      // its standard input
+	out   *os.File      // its standard output
+	lines *bufio.Reader // of out
+	said  *tail         // what it wrote to standard error
+	waits bool          // it has said so
 	ended chan struct{}
 	err   error // how it ended; set when ended is closed
 }
 
 // spawn starts the program. Its owner must wait for ended.
-func spawn(argv []string) (*process, error) {
-	// No context: who started it ends it.
-	p := &process{cmd: exec.CommandContext(context.Background(), argv[0], argv[1:]...), said: new(tail), ended: make(chan struct{})}
+func spawn(ctx context.Context, argv []string) (*process, error) {
+	ctx = context.WithoutCancel(ctx) // it outlives its start
+	p := &process{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), said: new(tail), ended: make(chan struct{})}
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start a backend: %w", err)
@@ -40,7 +42,7 @@ func spawn(argv []string) (*process, error) {
 		return nil, fmt.Errorf("start a backend: %w", err)
 	}
 	defer childOut.Close()
-	p.in, p.out = in, out
+	p.in, p.out, p.lines = in, out, bufio.NewReader(out)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, p.said
 	// There are a hundred of them, and each does little.
 	p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=50")
@@ -60,36 +62,46 @@ func (p *process) wait() {
 	close(p.ended)
 }
 
-// begin gives the process its order and returns when it listens.
+// begin gives the process its order and returns when it listens; if it does not, the
+// process is killed.
 func (p *process) begin(ctx context.Context, o order) error {
-	line, err := json.Marshal(o)
+	var err error
+	if !p.waits {
+		err = p.expect(ctx, waiting)
+	}
+	if err == nil {
+		err = json.NewEncoder(p.in).Encode(o)
+	}
+	if err == nil {
+		err = p.expect(ctx, listening)
+	}
 	if err != nil {
-		return err
-	}
-	// Closing the pipes ends what waits for them.
-	stop := context.AfterFunc(ctx, func() { _ = p.out.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if _, err := p.in.Write(append(line, '\n')); err != nil {
-		return p.failed(ctx, o, err)
-	}
-	answer, err := bufio.NewReader(p.out).ReadString('\n')
-	if err != nil {
-		return p.failed(ctx, o, err)
-	}
-	if answer != listening+"\n" {
-		return fmt.Errorf("backend %s at %s: it said %q instead of %q", o.Name, o.Address, answer, listening)
+		p.destroy() // what it said is complete then
+		return fmt.Errorf("backend %s does not listen on %s:%d: %w%s", o.Name, o.Address, proxy.BackendPort, err, p.said)
 	}
 	return nil
 }
 
-// failed kills the process and says why it did not begin.
-func (p *process) failed(ctx context.Context, o order, err error) error {
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+// expect returns once the process has said a word.
+func (p *process) expect(ctx context.Context, word string) error {
+	stop := context.AfterFunc(ctx, func() { _ = p.out.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	line, err := p.lines.ReadString('\n')
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("wait until it is %s: %w", word, context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("wait until it is %s: %w", word, err)
+	case line != word+"\n":
+		return fmt.Errorf("it said %q instead of %q", line, word)
 	}
+	return nil
+}
+
+// destroy kills the process and waits for it.
+func (p *process) destroy() {
 	p.kill()
 	<-p.ended
-	return fmt.Errorf("backend %s does not listen on %s:%d: %w%s", o.Name, o.Address, proxy.BackendPort, err, p.said)
 }
 
 func (p *process) stop() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }

@@ -13,15 +13,33 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(arenatest.Main(m)) }
 
+func newClock() func() lab.Moment {
+	start := time.Now()
+	return func() lab.Moment { return lab.Moment(time.Since(start)) }
+}
+
 // newArena returns an arena whose backends must not end by themselves.
 func newArena(t *testing.T) *arena.Arena {
 	t.Helper()
-	start := time.Now()
-	a, err := arena.New(arena.Options{
-		Backend: arenatest.Backend(),
-		Now:     func() lab.Moment { return lab.Moment(time.Since(start)) },
-		Died:    func(err error) { t.Error(err) },
+	return newSlowArena(t, 0)
+}
+
+func newSlowArena(t *testing.T, delay time.Duration) *arena.Arena {
+	t.Helper()
+	return newArenaAt(t, newClock(), delay)
+}
+
+func newArenaAt(t *testing.T, now func() lab.Moment, delay time.Duration) *arena.Arena {
+	t.Helper()
+	return open(t, arena.Options{
+		Backend: arenatest.Backend(), Delay: delay, Now: now,
+		Died: func(err error) { t.Error(err) },
 	})
+}
+
+func open(t *testing.T, o arena.Options) *arena.Arena {
+	t.Helper()
+	a, err := arena.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

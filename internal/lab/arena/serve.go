@@ -17,20 +17,27 @@ import (
 )
 
 // order is what an arena tells a backend process that waits: who it is, in one line of
-// JSON on its standard input. The process answers with the line "listening".
+// JSON on its standard input.
 type order struct {
 	Name    string        `json:"name"`
 	Address netip.Addr    `json:"address"`
 	Delay   time.Duration `json:"delay"`
 }
 
-const listening = "listening"
+// What a backend process says on its standard output, a line each.
+const (
+	waiting   = "waiting"
+	listening = "listening"
+)
 
 // ServeBackend is the life of a backend process. It waits on in for its name and
 // address, says on out that it listens, and answers every HTTP request with its name
 // and the request's id, until ctx ends: then it refuses connections, finishes what is
 // in flight, and returns nil. It returns nil too if in ends before there is an order.
 func ServeBackend(ctx context.Context, in io.Reader, out io.Writer) error {
+	if _, err := fmt.Fprintln(out, waiting); err != nil {
+		return fmt.Errorf("say that a backend waits: %w", err)
+	}
 	line, err := bufio.NewReader(in).ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -91,6 +98,7 @@ func (o order) serve(ctx context.Context, listener net.Listener) error {
 
 // ServeHTTP implements [http.Handler].
 func (o order) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // a broken one breaks the answer too
 	if o.Delay > 0 {
 		select {
 		case <-time.After(o.Delay):

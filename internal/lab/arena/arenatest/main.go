@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	role        = "GATEHOUSE_ARENATEST" // the environment variable that says what to be
-	roleLeg     = "leg"
-	roleBackend = "backend"
+	// self is the test binary, also for those who may not read its directory.
+	self = "/proc/self/exe"
+	// What it is: its first argument, and a variable that leaves the arguments to go test.
+	backend = "arenatest-backend"
+	inLeg   = "GATEHOUSE_ARENATEST_LEG"
 )
 
 // Backend returns the command of a backend, for [arena.Options].
-func Backend() []string {
-	return []string{"/usr/bin/env", role + "=" + roleBackend, self()}
-}
+func Backend() []string { return []string{self, backend} }
 
 // Leg returns a command that runs the test binary in a leg of its own, with these
 // arguments; there, [Main] enters the leg first. Its standard input must be a pipe.
 func Leg(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := arena.Command(ctx, self(), args...)
-	cmd.Env = append(os.Environ(), role+"="+roleLeg)
+	cmd := arena.Command(ctx, self, args...)
+	cmd.Env = append(os.Environ(), inLeg+"=1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd
 }
@@ -42,14 +42,14 @@ func Leg(ctx context.Context, args ...string) *exec.Cmd {
 // Main runs the tests of m in a leg and returns the exit code.
 func Main(m *testing.M) int {
 	var err error
-	switch os.Getenv(role) {
-	case roleBackend:
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == backend:
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
 		err = arena.ServeBackend(ctx, os.Stdin, os.Stdout)
-	case roleLeg:
-		// The programs that tests start are not legs.
-		if err = os.Unsetenv(role); err == nil {
+	case os.Getenv(inLeg) != "":
+		// What tests start is not in a new leg.
+		if err = os.Unsetenv(inLeg); err == nil {
 			_, err = arena.Enter()
 		}
 		if err == nil {
@@ -79,12 +79,4 @@ func run() int {
 		return 1
 	}
 	return 0
-}
-
-func self() string {
-	path, err := os.Executable()
-	if err != nil {
-		panic(err) // no test can run
-	}
-	return path
 }
