@@ -83,7 +83,7 @@ func (o Order) play(ctx context.Context, known []proxy.Description, log io.Write
 		return result, err
 	}
 	x := experiment.Experiment{Plan: o.Plan, Proxy: p, Clock: new(experiment.Clock)}
-	world, died, err := o.world(x.Clock) //nolint:contextcheck // backends live until the world is closed
+	world, died, err := o.world(ctx, x.Clock)
 	if err != nil {
 		return result, err
 	}
@@ -111,7 +111,7 @@ func (o Order) proxy(known []proxy.Description, dir string, log io.Writer) (prox
 
 // world makes the arena, with a process in waiting for every backend of the plan. The
 // channel hears of the first backend that ends by itself.
-func (o Order) world(clock *experiment.Clock) (*arena.Arena, <-chan error, error) {
+func (o Order) world(ctx context.Context, clock *experiment.Clock) (*arena.Arena, <-chan error, error) {
 	died := make(chan error, 1)
 	world, err := arena.New(arena.Options{
 		Backend: []string{o.Gatehouse, "lab", "backend"}, Now: clock.Now,
@@ -125,7 +125,7 @@ func (o Order) world(clock *experiment.Clock) (*arena.Arena, <-chan error, error
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := world.Prepare(o.Plan.Starts()); err != nil {
+	if err := world.Prepare(ctx, o.Plan.Starts()); err != nil {
 		return nil, nil, errors.Join(err, world.Close())
 	}
 	return world, died, nil
