@@ -23,12 +23,13 @@ type Cluster struct {
 	staged   []*backend          // all that changed since the last reload
 	// changed, if any, is told of every change of the view; what it returns ends the
 	// operation.
-	changed func(name string, believed bool) error
+	changed func(b *backend) error
 }
 
 type backend struct {
 	name             string
 	believed, staged bool
+	belief           // where the cluster is a member of a group
 }
 
 // NewCluster returns a cluster with an empty view, of lab.ModelStream or
@@ -40,7 +41,7 @@ func NewCluster(m lab.Model) (*Cluster, error) {
 	return newCluster(m, nil), nil
 }
 
-func newCluster(m lab.Model, changed func(name string, believed bool) error) *Cluster {
+func newCluster(m lab.Model, changed func(b *backend) error) *Cluster {
 	return &Cluster{model: m, backends: make(map[string]*backend), changed: changed}
 }
 
@@ -102,7 +103,7 @@ func (c *Cluster) believe(b *backend, believed bool) error {
 	if c.changed == nil {
 		return nil
 	}
-	return c.changed(b.name, believed)
+	return c.changed(b)
 }
 
 func (c *Cluster) backend(name string) *backend {

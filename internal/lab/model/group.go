@@ -27,7 +27,7 @@ func newGroup(s Spec, line lab.Timeline) *group {
 		if i > 0 {
 			late = s.spread * lab.Moment(i) / lab.Moment(s.proxies-1)
 		}
-		m := &member{spec: s, group: g, events: line.Events, load: never, beliefs: make(map[string]*belief)}
+		m := &member{spec: s, group: g, events: line.Events, load: never}
 		m.live(line.Reload, late)
 		g.members = append(g.members, m)
 	}
@@ -65,7 +65,7 @@ func ask(changed, first, ttl lab.Moment) lab.Moment {
 
 // tell records that the member whose belief b is believes to level from at on.
 func (g *group) tell(at lab.Moment, b *belief, level lab.Level) error {
-	t := b.backend
+	t := b.tally
 	t.fully += count(level == lab.Fully) - count(b.level == lab.Fully)
 	t.some += count(level > lab.None) - count(b.level > lab.None)
 	b.level = level

@@ -7,8 +7,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
 )
 
-// How says in a few words how the proxy learns of changes, where the script reloads by
-// policy.
+// How says in a few words how the proxy learns of changes; policy is the script's.
 func (s Spec) How(policy lab.Policy) string {
 	how := ""
 	switch s.Model {

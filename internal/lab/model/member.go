@@ -23,22 +23,21 @@ type member struct {
 	load, loaded lab.Moment // the next load by schedule, and the last of any kind
 
 	now      lab.Moment
-	beliefs  map[string]*belief
 	draining []drained // in order of time
 	updates  int
 }
 
-// belief is what one member believes about one backend.
+// belief is what all workers of one member believe about a backend; the view of its
+// cluster is that of the workers which take new requests.
 type belief struct {
-	believed bool       // by those workers that take new requests
-	changed  lab.Moment // when they changed their mind last
-	level    lab.Level  // of all its workers
-	backend  *tally
+	changed lab.Moment // when the view changed last
+	level   lab.Level
+	tally   *tally // nil until the view changes
 }
 
 // drained is a change that workers do not know of which are old since then.
 type drained struct {
-	*belief
+	*backend
 	at lab.Moment
 }
 
@@ -109,18 +108,16 @@ func (m *member) reload() error {
 // change is told of every change of the cluster's view. With old workers that drain, the
 // members of the view are believed by some workers for now: any two views of workers
 // that serve at one moment differ in a backend exactly when it changed within the drain.
-func (m *member) change(name string, believed bool) error {
-	b, known := m.beliefs[name]
-	if !known {
-		b = &belief{backend: m.group.tally(name)}
-		m.beliefs[name] = b
+func (m *member) change(b *backend) error {
+	if b.tally == nil {
+		b.tally = m.group.tally(b.name)
 	}
-	b.believed, b.changed = believed, m.now
+	b.changed = m.now
 	if m.spec.drain == 0 {
-		return m.group.tell(m.now, b, levelOf(believed))
+		return m.group.tell(m.now, &b.belief, levelOf(b.believed))
 	}
-	m.draining = append(m.draining, drained{belief: b, at: m.now})
-	return m.group.tell(m.now, b, lab.Partly)
+	m.draining = append(m.draining, drained{backend: b, at: m.now})
+	return m.group.tell(m.now, &b.belief, lab.Partly)
 }
 
 // settle ends an old worker: what has not changed since is what all workers believe.
@@ -128,7 +125,7 @@ func (m *member) settle(d drained) error {
 	if d.changed != d.at {
 		return nil
 	}
-	return m.group.tell(m.now, d.belief, levelOf(d.believed))
+	return m.group.tell(m.now, &d.belief, levelOf(d.believed))
 }
 
 func levelOf(believed bool) lab.Level {

@@ -9,7 +9,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
 )
 
-// The bounds of parameters. A day is longer than any run, and a hundred proxies show
+// The bounds of parameters. A day is as long as a run can be, and a hundred proxies show
 // all that a thousand would.
 const (
 	maxTime    = 24 * time.Hour
@@ -30,7 +30,6 @@ var (
 	onStream = []lab.Model{lab.ModelStream}
 	onReload = []lab.Model{lab.ModelReload}
 	onDNS    = []lab.Model{lab.ModelDNS}
-	onAll    = []lab.Model{lab.ModelStream, lab.ModelReload, lab.ModelDNS}
 )
 
 var parameters = []parameter{
@@ -39,8 +38,8 @@ var parameters = []parameter{
 	{"batch", onReload, moment(0, func(s *Spec) *lab.Moment { return &s.ownPolicy().Batch })},
 	{"drain", onReload, moment(0, func(s *Spec) *lab.Moment { return &s.drain })},
 	{"ttl", onDNS, moment(time.Millisecond, func(s *Spec) *lab.Moment { return &s.ttl })},
-	{"proxies", onAll, setProxies},
-	{"spread", onAll, moment(0, func(s *Spec) *lab.Moment { return &s.spread })},
+	{"proxies", models, setProxies},
+	{"spread", models, moment(0, func(s *Spec) *lab.Moment { return &s.spread })},
 }
 
 // Parameters returns the names of the parameters that a model takes; an unknown one
@@ -75,7 +74,7 @@ func moment(least time.Duration, field func(s *Spec) *lab.Moment) func(*Spec, st
 			problem = "is too long"
 		}
 		*field(s) = lab.Moment(d)
-		return problem, fmt.Sprintf("give one of %v to %v, such as 500ms or 2s", least, maxTime)
+		return problem, fmt.Sprintf("give a time of %v to %v, such as 500ms or 2s", least, maxTime)
 	}
 }
 

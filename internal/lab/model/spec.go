@@ -27,8 +27,10 @@ type Spec struct {
 // (https://coredns.io/plugins/kubernetes).
 const defaultTTL = lab.Moment(5 * time.Second)
 
+var models = []lab.Model{lab.ModelStream, lab.ModelReload, lab.ModelDNS}
+
 // Models returns all models, in the order in which they are listed.
-func Models() []lab.Model { return slices.Clone(onAll) }
+func Models() []lab.Model { return slices.Clone(models) }
 
 // Parse reads a name of the form model:NAME[:PARAMETER=VALUE]..., for example
 // "model:reload:interval=2s:batch=100ms:drain=10s". An unknown model is an
@@ -36,10 +38,10 @@ func Models() []lab.Model { return slices.Clone(onAll) }
 func Parse(name string) (Spec, error) {
 	parts := strings.Split(name, ":")
 	if parts[0] != "model" || len(parts) < 2 {
-		return Spec{}, &SpecError{name, "the name of a model begins with model:", "write model:stream, model:reload or model:dns"}
+		return Spec{}, &SpecError{name, "not the name of a model", "write model:stream, model:reload or model:dns"}
 	}
 	s := Spec{Name: name, Model: lab.Model(parts[1]), ttl: defaultTTL, proxies: 1}
-	if len(Parameters(s.Model)) == 0 {
+	if !slices.Contains(models, s.Model) {
 		return Spec{}, fmt.Errorf("%s: %w", name, &UnknownModelError{Model: s.Model, Known: Models()})
 	}
 	given := make(map[string]bool)
@@ -65,7 +67,7 @@ func (s *Spec) set(key, value string) error {
 			continue
 		}
 		if !p.fits(s.Model) {
-			return &SpecError{s.Name, fmt.Sprintf("%s does not fit the %s model", key, s.Model), s.takes() + strings.Join(Parameters(s.Model), ", ")}
+			return &SpecError{s.Name, fmt.Sprintf("%s is for the %s model", key, strings.Join(texts(p.models), " and ")), s.takes() + strings.Join(Parameters(s.Model), ", ")}
 		}
 		if problem, remedy := p.set(s, value); problem != "" {
 			return &SpecError{s.Name, fmt.Sprintf("%s %q %s", key, value, problem), remedy}

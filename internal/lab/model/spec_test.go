@@ -31,17 +31,17 @@ func TestParseSaysHow(t *testing.T) {
 
 func TestParseRefusesInOneLineWithTheRemedy(t *testing.T) {
 	for name, want := range map[string]string{
-		"nginx":                          "nginx: the name of a model begins with model:: write model:stream, model:reload or model:dns",
-		"model":                          "model: the name of a model begins with model:: write model:stream, model:reload or model:dns",
+		"nginx":                          "nginx: not the name of a model: write model:stream, model:reload or model:dns",
+		"model":                          "model: not the name of a model: write model:stream, model:reload or model:dns",
 		"model:":                         `model:: no model "": the models are stream, reload, dns`,
 		"model:reloda":                   `model:reloda: no model "reloda": did you mean "reload"? the models are stream, reload, dns`,
 		"model:reload:intervall=2s":      `model:reload:intervall=2s: no parameter "intervall": did you mean "interval"? the reload model takes interval, batch, drain, proxies, spread`,
 		"model:stream:":                  `model:stream:: no parameter "": the stream model takes delay, proxies, spread`,
-		"model:stream:ttl=2s":            "model:stream:ttl=2s: ttl does not fit the stream model: the stream model takes delay, proxies, spread",
-		"model:reload:batch=-1s":         `model:reload:batch=-1s: batch "-1s" is negative: give one of 0s to 24h0m0s, such as 500ms or 2s`,
-		"model:reload:drain=25h":         `model:reload:drain=25h: drain "25h" is too long: give one of 0s to 24h0m0s, such as 500ms or 2s`,
-		"model:reload:interval":          `model:reload:interval: interval "" is no duration: give one of 0s to 24h0m0s, such as 500ms or 2s`,
-		"model:dns:ttl=0s":               `model:dns:ttl=0s: ttl "0s" is too short: give one of 1ms to 24h0m0s, such as 500ms or 2s`,
+		"model:stream:ttl=2s":            "model:stream:ttl=2s: ttl is for the dns model: the stream model takes delay, proxies, spread",
+		"model:reload:batch=-1s":         `model:reload:batch=-1s: batch "-1s" is negative: give a time of 0s to 24h0m0s, such as 500ms or 2s`,
+		"model:reload:drain=25h":         `model:reload:drain=25h: drain "25h" is too long: give a time of 0s to 24h0m0s, such as 500ms or 2s`,
+		"model:reload:interval":          `model:reload:interval: interval "" is no duration: give a time of 0s to 24h0m0s, such as 500ms or 2s`,
+		"model:dns:ttl=0s":               `model:dns:ttl=0s: ttl "0s" is too short: give a time of 1ms to 24h0m0s, such as 500ms or 2s`,
 		"model:stream:proxies=1000000":   `model:stream:proxies=1000000: proxies "1000000" is no count of proxies: give a whole number of 1 to 100`,
 		"model:stream:proxies=0":         `model:stream:proxies=0: proxies "0" is no count of proxies: give a whole number of 1 to 100`,
 		"model:stream:spread=1s":         "model:stream:spread=1s: one proxy alone has no spread: add proxies=2 or more",
@@ -106,6 +106,21 @@ func TestRunRefusesWhatNoModelCanPlay(t *testing.T) {
 		_, err = model.Run(spec, lab.Timeline{Length: 5 * second, Events: c.events})
 		if _, ok := errors.AsType[*model.EventError](err); !ok || err.Error() != c.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", name, err, c.want)
+		}
+	}
+}
+
+func TestModelsTakeAllTheirParameters(t *testing.T) {
+	for _, m := range model.Models() {
+		name := "model:" + string(m)
+		for _, p := range model.Parameters(m) {
+			name += ":" + p + map[bool]string{true: "=2", false: "=2s"}[p == "proxies"]
+		}
+		if _, err := model.Parse(name); err != nil {
+			t.Error(err)
+		}
+		if _, err := model.Parse(name + ":proxies=2"); err == nil {
+			t.Errorf("%s: proxies is not among the parameters", m)
 		}
 	}
 }
