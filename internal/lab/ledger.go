@@ -157,8 +157,8 @@ type History struct {
 	Wrong         Wrong
 }
 
-// Until returns the history of a run that ends at end. The ledger stays as it is, so
-// that more may follow. The error is an [*OrderError].
+// Until returns the history of a run that ends at end. More may follow, from end on. The
+// error is an [*OrderError].
 func (l *Ledger) Until(end Moment) (History, error) {
 	if err := l.advance(end); err != nil {
 		return History{}, err

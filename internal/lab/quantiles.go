@@ -7,8 +7,8 @@ import (
 
 // QuantilesOf returns the quantiles of durations by nearest rank: of n durations in
 // order, P50 is the one at place ceil(0.50 n) and P99 the one at place ceil(0.99 n),
-// from 1. So each is a duration that was measured, and up to 100 of them P99 is Max or
-// next to it. It leaves durations as they are.
+// from 1. So each is a duration that was measured, and P99 of fewer than 100 is Max. It
+// leaves durations as they are.
 func QuantilesOf[D ~int64](durations []D) Quantiles {
 	if len(durations) == 0 {
 		return Quantiles{}
