@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
@@ -73,8 +74,8 @@ func (o Options) check() error {
 		ok     bool
 		remedy string
 	}{
-		{"address", o.Address, o.Address != "", `give the proxy's, like "127.0.0.1:8000"`},
-		{"clock", nil, o.Clock != nil, "give the one of the run"},
+		{"address", strconv.Quote(o.Address), o.Address != "", `give the proxy's, like "127.0.0.1:8000"`},
+		{"clock", "none", o.Clock != nil, "give the one of the run"},
 		{"rate", o.Rate, o.Rate >= 1 && o.Rate <= MaxRate, fmt.Sprintf("choose 1 to %d requests a second", MaxRate)},
 		{"length", time.Duration(o.Length), o.Length > 0 && o.Length <= MaxLength, fmt.Sprintf("choose up to %v", time.Duration(MaxLength))},
 		{"timeout", time.Duration(o.Timeout), o.Timeout > 0 && o.Timeout <= MaxTimeout, fmt.Sprintf("choose up to %v", time.Duration(MaxTimeout))},

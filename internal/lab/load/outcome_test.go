@@ -261,6 +261,8 @@ func TestNothingIsSentTwice(t *testing.T) {
 	o.Kept, o.FreshEvery, o.MaxInFlight = 1, -1, 1
 	requests := run(t, o)
 	unsent := count(requests)[lab.Unsent]
+	mu.Lock()
+	defer mu.Unlock()
 	for _, r := range requests {
 		if want := map[bool]int{true: 0, false: 1}[r.Outcome == lab.Unsent]; seen[r.ID] != want {
 			t.Errorf("request %d, %s, was received %d times", r.ID, r.Outcome, seen[r.ID])

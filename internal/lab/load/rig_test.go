@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -18,7 +19,17 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// asServer makes the test binary a server in a process of its own, so that the
+// benchmark measures the generator alone.
+const asServer = "LOAD_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		serveAlone()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	ms   = lab.Moment(time.Millisecond)
