@@ -27,7 +27,7 @@ func Seed(w io.Writer, r lab.Result) error {
 	}
 	var b strings.Builder
 	b.WriteString("step | actual truth (what SHOULD be routable) | stream-proxy view | reload-proxy view\n")
-	s := seedSets{truth: set{}, stream: set{}, reload: set{}}
+	s := seedSets{truth: set{}, told: set{}, stream: set{}, reload: set{}}
 	for events, at := range moments(r.Timeline, reload.Belief) {
 		for i, e := range events {
 			s.apply(e)
@@ -63,17 +63,21 @@ func seedPair(proxies []lab.Proxy) (stream, reload lab.Proxy, err error) {
 
 // seedSets are the three columns. Between the events of one moment they follow the
 // seed's rules, since a belief is known only for the moment as a whole.
-type seedSets struct{ truth, stream, reload set }
+// A lost backend leaves the truth, but not what is told, until its removal is.
+type seedSets struct{ truth, told, stream, reload set }
 
 func (s *seedSets) apply(e lab.Event) {
 	switch e.Kind {
 	case lab.Add:
-		s.truth[e.Backend], s.stream[e.Backend] = true, true
+		s.truth[e.Backend], s.told[e.Backend], s.stream[e.Backend] = true, true, true
+	case lab.Lose:
+		delete(s.truth, e.Backend)
 	case lab.Remove:
 		delete(s.truth, e.Backend)
+		delete(s.told, e.Backend)
 		delete(s.stream, e.Backend)
 	case lab.Reload:
-		s.reload = maps.Clone(s.truth)
+		s.reload = maps.Clone(s.told)
 	}
 }
 

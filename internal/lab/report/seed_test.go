@@ -114,3 +114,27 @@ func TestSeedRefusesOtherProxies(t *testing.T) {
 		}
 	}
 }
+
+// TestSeedOfALoss: a lost backend is no truth any more, and what was told goes on until
+// its removal is.
+func TestSeedOfALoss(t *testing.T) {
+	r := lab.Result{
+		Timeline: lab.Timeline{Name: "loss", Length: at(5), Events: []lab.Event{
+			add(1, "a"), {At: at(2), Kind: lab.Lose, Backend: "a"}, reload(2), remove(3, "a"), reload(4),
+		}},
+		Proxies: []lab.Proxy{
+			{Name: "model:stream", Model: lab.ModelStream, Belief: []lab.BackendSpan{span("a", 1, 3)}},
+			{Name: "model:reload", Model: lab.ModelReload, Belief: []lab.BackendSpan{span("a", 2, 4)}},
+		},
+	}
+	_, rows, _ := strings.Cut(seedText(t, r), "\n")
+	want := `add   | truth=['a']                         | stream=['a']   | reload=[]       <- STALE
+lose  | truth=[]                            | stream=['a']   | reload=[]      
+RELOAD|                                          |                    | view -> ['a']
+remove| truth=[]                            | stream=[]      | reload=['a']    <- STALE
+RELOAD|                                          |                    | view -> []
+`
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Error(diff)
+	}
+}
