@@ -15,12 +15,13 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy/envoy"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy/gatehouse"
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy/haproxy"
 )
 
 // LabProxies are the real proxies of the laboratory, in the order in which they are listed.
 func LabProxies() []proxy.Description {
 	return []proxy.Description{
-		envoy.File(), envoy.XDS(), gatehouse.Describe(),
+		haproxy.Reload(), haproxy.Runtime(), envoy.File(), envoy.XDS(), gatehouse.Describe(),
 	}
 }
 

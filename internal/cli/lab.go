@@ -123,14 +123,22 @@ func readScript(name string) (*script.Script, error) {
 		return nil, fmt.Errorf("--script %q: no built-in script and no file has this name; 'gatehouse lab list' shows the built-in ones", name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--script %w", err)
+		return nil, fmt.Errorf("--script %q: %w", name, cause(err))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, script.MaxSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("--script %w", err)
+		return nil, fmt.Errorf("--script %q: %w", name, cause(err))
 	}
 	return script.Parse(name, text)
+}
+
+// cause leaves out the path that the flag already says.
+func cause(err error) error {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		return path.Err
+	}
+	return err
 }
 
 // fits refuses a format that cannot show these proxies, before they run.

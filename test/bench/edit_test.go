@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -21,10 +19,9 @@ func binary(tb testing.TB) string {
 	if path := os.Getenv("GATEHOUSE_BIN"); path != "" {
 		return path
 	}
-	path := filepath.Join(tb.TempDir(), "gatehouse")
-	build := exec.CommandContext(tb.Context(), "go", "build", "-o", path, "github.com/gatehouse-proxy/gatehouse/cmd/gatehouse")
-	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("build gatehouse: %v\n%s", err, out)
+	path, err := rig.Build(tb.Context(), tb.TempDir())
+	if err != nil {
+		tb.Fatal(err)
 	}
 	return path
 }

@@ -4,14 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
-	"time"
-)
 
-// buildTimeout covers a cold build with the race detector.
-const buildTimeout = 8 * time.Minute
+	"github.com/gatehouse-proxy/gatehouse/test/rig"
+)
 
 // TestMain builds gatehouse once, with the race detector when the tests have it,
 // and names it to the tests by an environment variable; one that is named there
@@ -35,16 +31,13 @@ func build(run func() int) (code int, err error) {
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
-	defer cancel()
-	path := filepath.Join(dir, "gatehouse")
-	args := []string{"build", "-o", path}
+	var flags []string
 	if raceEnabled {
-		args = append(args, "-race")
+		flags = []string{"-race"}
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "github.com/gatehouse-proxy/gatehouse/cmd/gatehouse")...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build gatehouse: %w\n%s", err, out)
+	path, err := rig.Build(context.Background(), dir, flags...)
+	if err != nil {
+		return 0, err
 	}
 	if err := os.Setenv(binaryVariable, path); err != nil {
 		return 0, err

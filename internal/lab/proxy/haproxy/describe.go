@@ -1,0 +1,43 @@
+// Package haproxy runs a HAProxy under test, fed in the two ways of its operators: a
+// new configuration file and a reload by the master, and the runtime API of a process
+// that is never reloaded.
+//
+// Both run in master-worker mode with two threads, round robin, the usual timeouts of
+// its documentation (5 s to connect, 50 s for client and server) and its default
+// retries. What a worker believes is asked at its runtime API, "show servers state"
+// (HAProxy Management Guide, section 9.3).
+package haproxy
+
+import (
+	"regexp"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/lab"
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
+)
+
+const retries = "up to 3, a second apart, at the same server"
+
+var program = proxy.Program{
+	Name: "haproxy", Variable: "GATEHOUSE_HAPROXY",
+	Get:         `"make lab-programs", or install Debian's package haproxy`,
+	VersionFlag: "-v", VersionForm: regexp.MustCompile(`version (\d+\.\d+[^\s-]*)`),
+}
+
+// Reload describes a HAProxy that is reloaded.
+func Reload() proxy.Description {
+	return describe("haproxy-reload", lab.ModelReload, "a new file, checked, and a reload by the master",
+		func(o proxy.Options) proxy.Proxy { return &reloaded{newInstance(o)} })
+}
+
+// Runtime describes a HAProxy that is told by its runtime API.
+func Runtime() proxy.Description {
+	return describe("haproxy-runtime", lab.ModelStream, "add server, set server and del server at the runtime API",
+		func(o proxy.Options) proxy.Proxy { return &told{newInstance(o)} })
+}
+
+func describe(name string, model lab.Model, how string, make func(proxy.Options) proxy.Proxy) proxy.Description {
+	return proxy.Description{
+		Name: name, Model: model, How: how, Retries: retries, Program: "HAProxy", Get: program.Get,
+		New: make, Find: program.Find, Version: program.Version,
+	}
+}
