@@ -9,7 +9,14 @@ import (
 // series collects when one thing held, for all backends, in order of From. Spans that
 // still hold end at the end of time. A span that was over in the moment it began stays
 // as an empty one: the places of the others must not move.
-type series struct{ spans []BackendSpan }
+type series struct {
+	blocks []*block // so that growing copies nothing
+	n      int32    // how many spans there are
+}
+
+const blockSize = 512
+
+type block [blockSize]BackendSpan
 
 // cursor is one backend's place in a series.
 type cursor struct {
@@ -34,33 +41,40 @@ func (s *series) turn(c *cursor, at Moment, backend string, level Level) {
 }
 
 func (s *series) end(c *cursor, at Moment) {
-	span := &s.spans[c.open-1]
+	span := s.span(c.open - 1)
 	span.To = at
 	switch {
 	case span.From < at:
 		c.last = c.open
-	case int(c.open) == len(s.spans):
-		s.spans = s.spans[:c.open-1]
+	case c.open == s.n:
+		s.n--
 	}
 }
 
 // begin goes on with the last span when it ended just now and was the same.
 func (s *series) begin(c *cursor, at Moment, backend string, partly bool) {
 	if c.last > 0 {
-		if last := &s.spans[c.last-1]; last.To == at && last.Partly == partly {
+		if last := s.span(c.last - 1); last.To == at && last.Partly == partly {
 			last.To = endless
 			c.open = c.last
 			return
 		}
 	}
-	s.spans = append(s.spans, BackendSpan{Backend: backend, From: at, To: endless, Partly: partly})
-	c.open = int32(len(s.spans))
+	if int(s.n) == len(s.blocks)*blockSize {
+		s.blocks = append(s.blocks, new(block))
+	}
+	*s.span(s.n) = BackendSpan{Backend: backend, From: at, To: endless, Partly: partly}
+	s.n++
+	c.open = s.n
 }
+
+func (s *series) span(i int32) *BackendSpan { return &s.blocks[i/blockSize][i%blockSize] }
 
 // until returns the spans that are not empty, cut at end, in order of From, then Backend.
 func (s *series) until(end Moment) []BackendSpan {
-	spans := make([]BackendSpan, 0, len(s.spans))
-	for _, span := range s.spans {
+	spans := make([]BackendSpan, 0, s.n)
+	for i := range s.n {
+		span := *s.span(i)
 		span.To = min(span.To, end)
 		if span.From < span.To {
 			spans = append(spans, span)
