@@ -51,6 +51,11 @@ func meant(name, all string, known []string) string {
 	if best, ok := spelling.Closest(name, known); ok {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
+	for _, k := range known { // names too short for a third of them to differ
+		if spelling.Distance(name, k) == 1 {
+			return fmt.Sprintf("did you mean %q?", k)
+		}
+	}
 	return all + " " + strings.Join(known, ", ")
 }
 

@@ -54,18 +54,19 @@ func show(timeline lab.Timeline) string {
 	out.WriteByte('\n')
 	for _, e := range timeline.Events {
 		fmt.Fprintf(&out, "%8.3f  %s", e.At.Seconds(), e.Kind)
-		for _, word := range []string{e.Backend, e.Proxy, string(e.End)} {
-			if word != "" {
-				out.WriteString(" " + word)
-			}
+		if name := e.Backend + e.Proxy; name != "" {
+			out.WriteString(" " + name)
 		}
 		if e.Address != e.Backend {
-			out.WriteString(" at " + e.Address)
+			fmt.Fprintf(&out, " (%s)", e.Address)
+		}
+		if e.End != "" {
+			fmt.Fprintf(&out, ", %s", e.End)
 		}
 		if e.Grace > 0 {
 			fmt.Fprintf(&out, " after %v", time.Duration(e.Grace))
 		}
-		fmt.Fprintf(&out, "  (line %d)\n", e.Line)
+		fmt.Fprintf(&out, "  # line %d\n", e.Line)
 	}
 	return out.String()
 }
