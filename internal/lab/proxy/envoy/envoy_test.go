@@ -68,6 +68,6 @@ func TestServerEnds(t *testing.T) {
 	})
 }
 
-func BenchmarkFile(b *testing.B) { proxytest.Benchmark(b, envoy.File(), 10) }
+func BenchmarkFile(b *testing.B) { proxytest.Benchmark(b, envoy.File(), 3, 50) }
 
-func BenchmarkXDS(b *testing.B) { proxytest.Benchmark(b, envoy.XDS(), 10) }
+func BenchmarkXDS(b *testing.B) { proxytest.Benchmark(b, envoy.XDS(), 3, 50) }

@@ -64,4 +64,4 @@ func TestNextEnvoy(t *testing.T) {
 	l.Reaches(one)
 }
 
-func BenchmarkGatehouse(b *testing.B) { proxytest.Benchmark(b, gatehouse.Describe(), 10) }
+func BenchmarkGatehouse(b *testing.B) { proxytest.Benchmark(b, gatehouse.Describe(), 3, 50) }

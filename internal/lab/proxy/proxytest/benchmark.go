@@ -1,6 +1,7 @@
 package proxytest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -10,9 +11,15 @@ import (
 
 // Benchmark measures how an update spreads: from the call of Update until all workers
 // believe it, p50 and p99; what CPU an update takes of the processes that Processes
-// names; and what one call of Belief takes, in time and in their CPU. One backend of a
-// number comes or goes with each update; none of them runs.
-func Benchmark(b *testing.B, d proxy.Description, backends int) {
+// names; and what one call of Belief takes, in time and in their CPU. It does so for
+// several numbers of backends. One comes or goes with each update; none of them runs.
+func Benchmark(b *testing.B, d proxy.Description, numbers ...int) {
+	for _, backends := range numbers {
+		b.Run(fmt.Sprintf("backends=%d", backends), func(b *testing.B) { measure(b, d, backends) })
+	}
+}
+
+func measure(b *testing.B, d proxy.Description, backends int) {
 	o := Options(b, d)
 	o.Log = nil
 	l := Start(b, d, o)

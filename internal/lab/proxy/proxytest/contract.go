@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ func Contract(t *testing.T, d proxy.Description, swap func(o *proxy.Options, pro
 func follows(t *testing.T, d proxy.Description) {
 	one, two, three := Backend(1), Backend(2), Backend(3)
 	l := Start(t, d, Options(t, d))
+	defer l.watch()()
 	l.Believes()
 	without := l.Fails()
 	l.Run(one, two, three)
@@ -71,6 +73,27 @@ func follows(t *testing.T, d proxy.Description) {
 	default:
 	}
 	checkAttempts(l, without, dead, answered)
+}
+
+// watch asks for the belief beside everything else, as an experiment does, until it is
+// stopped.
+func (l *Leg) watch() (stop func()) {
+	ctx, cancel := context.WithCancel(l.t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		tick := time.NewTicker(poll)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			if _, err := l.Belief(ctx); err != nil && ctx.Err() == nil {
+				l.t.Errorf("belief beside other calls: %v", err)
+			}
+			<-tick.C
+		}
+	})
+	return func() {
+		cancel()
+		watching.Wait()
+	}
 }
 
 // checkAttempts compares the proxy's own log with what became of requests.
