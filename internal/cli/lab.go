@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,7 @@ func (s *session) labCommand() *cobra.Command {
 // propagation is what the flags of "lab propagation" say.
 type propagation struct {
 	script, proxies   string
+	from              string
 	rate              int
 	duration, timeout time.Duration
 	check, verbose    bool
@@ -64,29 +66,56 @@ func (s *session) propagationCommand() *cobra.Command {
 	flags.IntVar(&p.rate, "rate", 50, "`N` requests per second to each real proxy")
 	flags.DurationVar(&p.duration, "duration", 0, "`DURATION` of the run; 0 is what the script needs, 60s for the default one")
 	flags.DurationVar(&p.timeout, "timeout", 5*time.Second, "`DURATION` after which a client gives up")
+	flags.StringVar(&p.from, "from", "", "`FILE` of a run that was saved with -o json: show it again and run nothing")
 	flags.BoolVar(&p.check, "check", false, "also exit 1 unless every proxy ran and kept what its model promises")
 	flags.BoolVar(&p.verbose, "verbose", false, "show what the programs under test write")
 	output := outputFlag(cmd, asTable, asJSON, asHTML, asSeed)
 	s.completeLab(cmd)
 	cmd.RunE = s.begin(func(cmd *cobra.Command, _ []string) error {
-		options, err := p.options()
-		if err != nil {
-			return usage(err)
-		}
-		if err := fits(output.value, options); err != nil {
-			return usage(err)
-		}
-		result, err := s.play(cmd.Context(), options)
+		result, err := s.labResult(cmd.Context(), p, output.value)
 		if err != nil {
 			return err
 		}
-		result.Machine.Command = "gatehouse " + strings.Join(s.Args, " ")
 		if err := s.printLab(output.value, result); err != nil {
 			return err
 		}
 		return p.verdict(result)
 	})
 	return cmd
+}
+
+// labResult runs what the flags say, or reads a run that was saved.
+func (s *session) labResult(ctx context.Context, p propagation, format string) (lab.Result, error) {
+	if p.from != "" {
+		return readResult(p.from)
+	}
+	options, err := p.options()
+	if err == nil {
+		err = fits(format, options)
+	}
+	if err != nil {
+		return lab.Result{}, usage(err)
+	}
+	result, err := s.play(ctx, options)
+	result.Machine.Command = "gatehouse " + strings.Join(s.Args, " ")
+	return result, err
+}
+
+// maxResult bounds a saved run: an hour of many proxies takes some ten megabytes.
+const maxResult = 1 << 30
+
+func readResult(name string) (result lab.Result, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return result, usage(fmt.Errorf("--from %q: %w", name, cause(err)))
+	}
+	defer f.Close()
+	decoder := json.NewDecoder(io.LimitReader(f, maxResult))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&result); err != nil {
+		return result, usage(fmt.Errorf("--from %q: not a run that was saved with -o json: %w", name, err))
+	}
+	return result, nil
 }
 
 // options reads the script and what the flags name.

@@ -39,10 +39,10 @@ func labProxies(list string) ([]app.LabProxy, error) {
 		name = strings.TrimSpace(name)
 		p, err := labProxy(name)
 		if err == nil && seen[name] {
-			err = errors.New("it is there twice; name it once")
+			err = fmt.Errorf("%s: it is there twice; name it once", name)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("--proxies %q: %w", name, err))
+			errs = append(errs, fmt.Errorf("--proxies: %w", err))
 		}
 		seen[name] = true
 		proxies = append(proxies, p)
@@ -69,9 +69,9 @@ func labProxy(name string) (app.LabProxy, error) {
 		case "retries=off":
 			return app.LabProxy{Name: name, Real: &d, RetriesOff: true}, nil
 		}
-		return app.LabProxy{}, fmt.Errorf("unknown parameter %q; %s takes retries=off", parameters, kind)
+		return app.LabProxy{}, fmt.Errorf("%s: unknown parameter %q; %s takes retries=off", name, parameters, kind)
 	}
-	return app.LabProxy{}, fmt.Errorf("no such proxy%s; 'gatehouse lab list' shows all", near(kind))
+	return app.LabProxy{}, fmt.Errorf("%q: no such proxy%s; 'gatehouse lab list' shows all", name, near(kind))
 }
 
 // near returns the name that was likely meant, as a part of a sentence.
