@@ -67,3 +67,12 @@ func TestBuiltInTextIsItsScript(t *testing.T) {
 		t.Fatalf("Text = %q, %v", text, ok)
 	}
 }
+
+func TestBuiltInSaysWhatItNeeds(t *testing.T) {
+	s, _ := script.BuiltIn("rolling-update")
+	_, err := s.Timeline(time.Second)
+	want := "built-in rolling-update: duration 1s: the run ends before its steps do; they take 5s in all, so run for 5s or more, or shorten them"
+	if said(err) != want {
+		t.Errorf("Timeline(1s): %v\nwant %s", err, want)
+	}
+}

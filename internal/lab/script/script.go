@@ -79,18 +79,16 @@ func (s *Script) duration(duration time.Duration) (time.Duration, error) {
 	case duration == 0:
 		return max(Usual, need+Calm), nil
 	case duration < 0 || duration > MaxLength:
-		return 0, s.problem(0, "duration %v: it must be between 1s and %v", duration, MaxLength)
+		return 0, s.problem(0, "duration %v: it must be more than 0s and at most %v; 0s is what the script needs", duration, MaxLength)
 	case duration >= need:
 		return duration, nil
 	}
-	line, what := 0, "the run ends before its steps do"
 	for i, begin := range s.begins(s.gap(0)) {
-		if begin+s.steps[i].takes > duration {
-			line, what = s.steps[i].line, "the run ends before this step does"
-			break
+		if line := s.steps[i].line; line > 0 && begin+s.steps[i].takes > duration {
+			return 0, s.problem(line, "duration %v: the run ends before this step does; all steps take %v, so run for %v or more, or shorten them", duration, need, need)
 		}
 	}
-	return 0, s.problem(line, "duration %v: %s; they take %v in all, so run for %v or more, or shorten them", duration, what, need, need)
+	return 0, s.problem(0, "duration %v: the run ends before its steps do; they take %v in all, so run for %v or more, or shorten them", duration, need, need)
 }
 
 // need is the time that all steps take, with the fixed gap after the last.
