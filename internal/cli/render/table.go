@@ -71,6 +71,9 @@ func headerCells(header []string) []Cell {
 func columnWidths(rows [][]Cell) []int {
 	var widths []int
 	for _, row := range rows {
+		if len(row) == 1 { // a line of its own, beside nothing
+			continue
+		}
 		for j, cell := range row {
 			if j == len(widths) {
 				widths = append(widths, 0)

@@ -27,12 +27,12 @@ func Seed(w io.Writer, r lab.Result) error {
 	}
 	var b strings.Builder
 	b.WriteString("step | actual truth (what SHOULD be routable) | stream-proxy view | reload-proxy view\n")
-	s := seedSets{truth: set{}, told: set{}, stream: set{}, reload: set{}}
+	s := seedSets{truth: set{}, told: set{}}
 	for events, at := range moments(r.Timeline, reload.Belief) {
 		for i, e := range events {
 			s.apply(e)
 			if i == len(events)-1 {
-				s.stream, s.reload = setAt(stream.Belief, at), setAt(reload.Belief, at)
+				s.stream, s.reload = lab.At(stream.Belief, at), lab.At(reload.Belief, at)
 			}
 			s.write(&b, e.Kind)
 		}
@@ -61,59 +61,51 @@ func seedPair(proxies []lab.Proxy) (stream, reload lab.Proxy, err error) {
 	return stream, reload, nil
 }
 
-// seedSets are the three columns. Between the events of one moment they follow the
-// seed's rules, since a belief is known only for the moment as a whole.
-// A lost backend leaves the truth, but not what is told, until its removal is.
-type seedSets struct{ truth, told, stream, reload set }
+// seedSets are the columns, and what the proxies were told so far. Between the events of
+// one moment they follow the seed's rules, since a belief is known only for the moment
+// as a whole.
+type seedSets struct {
+	truth, told    set
+	stream, reload []string
+}
 
 func (s *seedSets) apply(e lab.Event) {
 	switch e.Kind {
 	case lab.Add:
-		s.truth[e.Backend], s.told[e.Backend], s.stream[e.Backend] = true, true, true
-	case lab.Lose:
-		delete(s.truth, e.Backend)
+		s.truth[e.Backend], s.told[e.Backend] = true, true
 	case lab.Remove:
 		delete(s.truth, e.Backend)
 		delete(s.told, e.Backend)
-		delete(s.stream, e.Backend)
+	case lab.Lose:
+		delete(s.truth, e.Backend)
 	case lab.Reload:
-		s.reload = maps.Clone(s.told)
+		s.reload = s.told.names()
 	}
+	s.stream = s.told.names()
 }
 
 func (s *seedSets) write(b *strings.Builder, kind lab.Kind) {
-	truth, reload := s.truth.list(), s.reload.list()
+	truth, reload := seedList(s.truth.names()), seedList(s.reload)
 	if kind == lab.Reload {
 		fmt.Fprintf(b, "%-6s|%42s|%20s| view -> %s\n", "RELOAD", "", "", reload)
 		return
 	}
-	fmt.Fprintf(b, "%-6s| truth=%-30s| stream=%-8s| reload=%-8s", kind, truth, s.stream.list(), reload)
+	fmt.Fprintf(b, "%-6s| truth=%-30s| stream=%-8s| reload=%-8s", kind, truth, seedList(s.stream), reload)
 	if reload != truth {
 		b.WriteString(" <- STALE")
 	}
 	b.WriteByte('\n')
 }
 
+// seedList writes names as the seed does, for example "['a', 'b']".
+func seedList(names []string) string {
+	if len(names) == 0 {
+		return "[]"
+	}
+	return "['" + strings.Join(names, "', '") + "']"
+}
+
 // set is a set of backends by name.
 type set map[string]bool
 
 func (s set) names() []string { return slices.Sorted(maps.Keys(s)) }
-
-// list writes a set as the seed does, for example "['a', 'b']".
-func (s set) list() string {
-	if len(s) == 0 {
-		return "[]"
-	}
-	return "['" + strings.Join(s.names(), "', '") + "']"
-}
-
-// setAt returns the backends whose spans hold at a moment.
-func setAt(spans []lab.BackendSpan, at lab.Moment) set {
-	s := set{}
-	for _, span := range spans {
-		if span.Contains(at) {
-			s[span.Backend] = true
-		}
-	}
-	return s
-}

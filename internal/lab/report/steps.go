@@ -1,0 +1,104 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/lab"
+)
+
+// Step is what one moment of a script changes, and what each proxy believes after it.
+type Step struct {
+	At lab.Moment
+	// What says what changes, for example "add 10.0.1.11" or "reload".
+	What string
+	// Truth is what is routable by the script, sorted.
+	Truth []string
+	// Beliefs has one for each proxy that ran, in their order.
+	Beliefs []Belief
+}
+
+// Belief is what a proxy believes at a step.
+type Belief struct {
+	Proxy    string
+	Backends []string // sorted
+	// Missing and Stale are what is wrong with it, compared with the proxy's own truth.
+	Missing, Stale []string
+}
+
+// Wrong tells whether the belief differs from the truth.
+func (b Belief) Wrong() bool { return len(b.Missing)+len(b.Stale) > 0 }
+
+// Steps returns the first limit steps of a run, and how many more there are. Beliefs
+// are those of the result's Settle after a step, or at the end of the run.
+func Steps(r lab.Result, limit int) (steps []Step, more int) {
+	truth := set{}
+	for events, at := range moments(r.Timeline, nil) {
+		for _, e := range events {
+			truth.apply(e)
+		}
+		if len(steps) == limit {
+			more++
+			continue
+		}
+		steps = append(steps, Step{
+			At: at, What: what(events, whatRoom), Truth: truth.names(), Beliefs: beliefs(r, at),
+		})
+	}
+	return steps, more
+}
+
+func (s set) apply(e lab.Event) {
+	switch e.Kind {
+	case lab.Add:
+		s[e.Backend] = true
+	case lab.Remove, lab.Lose:
+		delete(s, e.Backend)
+	case lab.Reload:
+	}
+}
+
+func beliefs(r lab.Result, at lab.Moment) []Belief {
+	var out []Belief
+	for _, p := range r.Proxies {
+		if p.Skipped != "" {
+			continue
+		}
+		then := at
+		if p.Program != "" {
+			then = min(at+r.Settle, r.Timeline.Length-1)
+		}
+		out = append(out, Belief{
+			Proxy: p.Name, Backends: lab.At(p.Belief, then),
+			Missing: lab.At(p.Wrong.Missing, then), Stale: lab.At(p.Wrong.Stale, then),
+		})
+	}
+	return out
+}
+
+// whatRoom is how wide the names of backends in a step may be.
+const whatRoom = 24
+
+// what says what events of one moment do.
+func what(events []lab.Event, room int) string {
+	var kinds []lab.Kind
+	names := make(map[lab.Kind][]string)
+	for _, e := range events {
+		if _, known := names[e.Kind]; !known {
+			kinds = append(kinds, e.Kind)
+		}
+		name := e.Backend
+		if e.Kind == lab.Reload {
+			name = e.Proxy
+		}
+		names[e.Kind] = append(names[e.Kind], name)
+	}
+	var parts []string
+	for _, kind := range kinds {
+		text := string(kind)
+		if names[kind][0] != "" {
+			text += " " + Names(names[kind], room)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
