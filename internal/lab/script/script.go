@@ -147,7 +147,6 @@ func (s *Script) draining(t lab.Timeline) error {
 					"add %q at %v: it drains until %v, since line %d removed it with a grace of %v; add it later or use another name",
 					e.Backend, time.Duration(e.At), time.Duration(left.At+left.Grace), left.Line, time.Duration(left.Grace))})
 			}
-			delete(leaving, e.Backend)
 		}
 	}
 	return found.err()
