@@ -16,12 +16,13 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy/envoy"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy/gatehouse"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy/haproxy"
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy/nginx"
 )
 
 // LabProxies are the real proxies of the laboratory, in the order in which they are listed.
 func LabProxies() []proxy.Description {
 	return []proxy.Description{
-		haproxy.Reload(), haproxy.Runtime(), envoy.File(), envoy.XDS(), gatehouse.Describe(),
+		nginx.Describe(), haproxy.Reload(), haproxy.Runtime(), envoy.File(), envoy.XDS(), gatehouse.Describe(),
 	}
 }
 
