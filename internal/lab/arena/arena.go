@@ -91,9 +91,13 @@ func (a *Arena) nameAt(address netip.Addr, at lab.Moment) string {
 	return name
 }
 
-// Close kills every backend and waits for it.
+// Close kills every backend and waits for it. The second call does nothing.
 func (a *Arena) Close() error {
 	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return nil
+	}
 	a.closed = true
 	waiting := a.standby
 	a.standby = nil

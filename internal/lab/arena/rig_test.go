@@ -3,6 +3,9 @@ package arena_test
 import (
 	"net/netip"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +14,15 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/arena/arenatest"
 )
 
-func TestMain(m *testing.M) { os.Exit(arenatest.Main(m)) }
+func TestMain(m *testing.M) {
+	switch os.Getenv(role) {
+	case roleParent:
+		os.Exit(parent())
+	case roleLeg:
+		os.Exit(leg())
+	}
+	os.Exit(arenatest.Main(m))
+}
 
 func newClock() func() lab.Moment {
 	start := time.Now()
@@ -63,4 +74,29 @@ func end(t *testing.T, a *arena.Arena, name string, how lab.End) {
 	if err := a.EndBackend(name, how); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// children returns the children of this process that live.
+func children(t *testing.T) (pids []int) {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil || len(lists) == 0 {
+		t.Fatal("the kernel does not tell children", err)
+	}
+	for _, path := range lists {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for word := range strings.FieldsSeq(string(text)) {
+			pid, err := strconv.Atoi(word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stat, err := os.ReadFile("/proc/" + word + "/stat"); err == nil && !strings.Contains(string(stat), ") Z ") {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
 }

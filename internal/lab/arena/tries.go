@@ -67,6 +67,9 @@ func (t *tries) see(at lab.Moment, s segment, swallowed bool) {
 func (t *tries) opening(at lab.Moment, s segment, swallowed bool) {
 	c := t.open[s.flow]
 	if c == nil || c.isn != s.seq {
+		if c != nil && !c.answered { // given up
+			t.count(s.flow, c, false)
+		}
 		c = &try{at: at, isn: s.seq, next: s.seq + 1}
 		t.open[s.flow] = c
 	}
