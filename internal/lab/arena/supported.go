@@ -28,22 +28,23 @@ func Supported(ctx context.Context, name string, args ...string) error {
 	if _, ran := errors.AsType[*exec.ExitError](err); ran && ctx.Err() == nil {
 		err = errors.New(strings.Join(strings.Fields(said.String()), " "))
 	}
-	return fmt.Errorf("no namespaces of its own for a proxy: %w; %s", err, remedy(os.ReadFile))
+	return fmt.Errorf("no namespaces of its own for a proxy: %w; %s", err, remedy(privileged(), os.ReadFile))
 }
 
 // remedy says what most likely keeps this process from making namespaces.
-func remedy(read func(string) ([]byte, error)) string {
-	for _, cause := range []struct{ file, value, say string }{
-		{"/proc/sys/user/max_user_namespaces", "0", "run as root, or set sysctl user.max_user_namespaces=10000"},
-		{"/proc/sys/kernel/unprivileged_userns_clone", "0", "run as root, or set sysctl kernel.unprivileged_userns_clone=1"},
-		{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "run as root, or set sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
-	} {
-		if text, err := read(cause.file); err == nil && strings.TrimSpace(string(text)) == cause.value && !privileged() {
-			return cause.say
-		}
+func remedy(privileged bool, read func(string) ([]byte, error)) string {
+	if privileged {
+		return "use a kernel with network, process, mount and IPC namespaces and the module veth"
 	}
-	if privileged() {
-		return "use a kernel with network, process and mount namespaces"
+	for _, cause := range []struct{ setting, bad, good string }{
+		{"user.max_user_namespaces", "0", "10000"},
+		{"kernel.unprivileged_userns_clone", "0", "1"},
+		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"},
+	} {
+		text, err := read("/proc/sys/" + strings.ReplaceAll(cause.setting, ".", "/"))
+		if err == nil && strings.TrimSpace(string(text)) == cause.bad {
+			return fmt.Sprintf("run as root, or set sysctl %s=%s", cause.setting, cause.good)
+		}
 	}
 	return "run as root, in a container with --privileged"
 }

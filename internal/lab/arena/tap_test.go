@@ -118,9 +118,8 @@ func TestTriesInVain(t *testing.T) {
 			}
 		}, []lab.Attempt{}},
 		{"a refused connection", 0, func(t *testing.T, a *arena.Arena) {
-			idle := dial(t)
 			end(t, a, "one", lab.Kill)
-			idle.mustFail(broken) // it is dead now
+			untilDead(t)
 			if err := connect(time.Second); !refused(err) {
 				t.Error(err)
 			}

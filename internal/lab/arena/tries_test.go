@@ -3,6 +3,7 @@ package arena
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -221,7 +222,7 @@ func FuzzDecode(f *testing.F) {
 		if !isBackend(s.flow.backend) || s.payload < 0 || s.payload > 65535-40 {
 			t.Errorf("%+v", s)
 		}
-		if again, ok := decode(append(packet[:len(packet):len(packet)], 1, 2, 3)); !ok || again != s {
+		if again, ok := decode(append(slices.Clip(packet), 1, 2, 3)); !ok || again != s {
 			t.Errorf("%+v, followed by more %+v", s, again)
 		}
 		found := newTries()
