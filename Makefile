@@ -64,6 +64,16 @@ generate-check: # Generated files are what the generators write now.
 bench: build envoy ## Run the benchmarks; docs/benchmarks.md says how to read them
 	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' $(BENCH_FLAGS) -benchmem -timeout 60m ./...
 
+LAB_DURATION ?= 60s
+
+.PHONY: lab
+lab: build envoy lab-programs ## Play the default script on models and real proxies, assert and show what they believed
+	@mkdir -p $(BIN)/lab && rm -f $(BIN)/lab/run.json
+	GATEHOUSE_LAB_DURATION=$(LAB_DURATION) GATEHOUSE_LAB_RESULT=$(BIN)/lab/run.json $(BIN)/hack/gotest -count=1 -timeout 15m ./test/lab
+	$(BIN)/gatehouse lab propagation --from $(BIN)/lab/run.json
+	$(BIN)/gatehouse lab propagation --from $(BIN)/lab/run.json -o html > $(BIN)/lab/report.html
+	@echo "open $(BIN)/lab/report.html"
+
 $(LINT)/.built: tools/go.mod tools/go.sum
 	@mkdir -p $(LINT)
 	@echo "building the linters (minutes, the first time)"

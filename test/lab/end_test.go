@@ -1,0 +1,117 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gatehouse-proxy/gatehouse/test/orphan"
+)
+
+// Whatever ends a run in the middle, everything that it started is gone: processes,
+// namespaces, temporary files.
+func TestEndsInTheMiddle(t *testing.T) {
+	for name, c := range map[string]struct {
+		signal syscall.Signal
+		says   string
+	}{
+		"Ctrl-C": {unix.SIGINT, "interrupted"},
+		"term":   {unix.SIGTERM, "interrupted"},
+		"kill":   {unix.SIGKILL, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			temp := t.TempDir()
+			before := descendants(t)
+			p := prepare(t, time.Minute, "--duration", "60s", "--proxies", "nginx,haproxy-reload,envoy-xds,gatehouse")
+			p.Env = append(p.Env, "TMPDIR="+temp)
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			within(t, time.Minute, "backends run", func() bool { return count(descendants(t), "lab backend") >= 4 })
+			if err := p.Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Wait(); err == nil {
+				t.Error("exit code 0")
+			}
+			if !strings.Contains(p.err.String(), c.says) || strings.Count(p.err.String(), "error:") > 1 {
+				t.Errorf("standard error: %s", p.err.String())
+			}
+			gone(t, before)
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("left in the directory for temporary files: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// descendants returns the command lines of all processes below this one, by id.
+func descendants(t *testing.T) map[int]string {
+	t.Helper()
+	if err := orphan.Adopt(); err != nil { // what loses its parent stays below us
+		t.Fatal(err)
+	}
+	found := map[int]string{}
+	queue := []int{os.Getpid()}
+	for len(queue) > 0 {
+		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", queue[0]))
+		queue = queue[1:]
+		for _, list := range lists {
+			text, _ := os.ReadFile(list)
+			for field := range strings.FieldsSeq(string(text)) {
+				var pid int
+				if _, err := fmt.Sscan(field, &pid); err != nil {
+					continue
+				}
+				command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+				if errors.Is(err, os.ErrNotExist) || len(command) == 0 { // ended, or a zombie
+					continue
+				}
+				found[pid] = strings.ReplaceAll(string(command), "\x00", " ")
+				queue = append(queue, pid)
+			}
+		}
+	}
+	return found
+}
+
+func count(processes map[int]string, part string) int {
+	n := 0
+	for _, command := range processes {
+		if strings.Contains(command, part) {
+			n++
+		}
+	}
+	return n
+}
+
+// gone waits until no process is below this one that was not there before.
+func gone(t *testing.T, before map[int]string) {
+	t.Helper()
+	within(t, 10*time.Second, "everything is gone", func() bool {
+		for pid := range descendants(t) {
+			if _, old := before[pid]; !old {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func within(t *testing.T, limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(limit); !holds(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s; processes: %v", limit, what, descendants(t))
+		}
+	}
+}
