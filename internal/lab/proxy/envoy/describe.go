@@ -2,8 +2,9 @@
 // endpoints that it watches, and by delta ADS from a server of pkg/xdsserve that is a
 // process of its own, so that its cost can be counted.
 //
-// Both run with two workers and Envoy's defaults: no retry, connections to backends
-// are kept, connecting takes 5 s at most, no host is checked or ejected.
+// Both run with two workers and Envoy's defaults: no retry, backends in turn,
+// connections to them are kept, connecting takes 5 s at most, no host is checked or
+// ejected.
 package envoy
 
 import (
@@ -20,13 +21,13 @@ const (
 
 // File describes an Envoy that watches a file of endpoints.
 func File() proxy.Description {
-	return describe("envoy-file", "file-based EDS, each change renamed into a watched directory",
+	return describe("envoy-file", "file-based EDS, each change renamed into a watched directory; backends in turn",
 		func(o proxy.Options) feed { return newFileFeed(o.Dir) })
 }
 
 // XDS describes an Envoy that gets its endpoints from a server.
 func XDS() proxy.Description {
-	return describe("envoy-xds", "EDS by delta ADS, from a small server of pkg/xdsserve",
+	return describe("envoy-xds", "EDS by delta ADS, from a small server of pkg/xdsserve; backends in turn",
 		func(o proxy.Options) feed { return newServerFeed(o) })
 }
 

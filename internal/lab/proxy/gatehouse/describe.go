@@ -4,7 +4,9 @@
 // Envoy that Gatehouse runs, never of Gatehouse.
 //
 // It runs without the Envoy that tries changes first (--prover off), with two workers,
-// and with Gatehouse's defaults.
+// and with Gatehouse's defaults: of two backends the one with fewer requests, retries,
+// connecting takes 5 s at most. So a backend that hangs gets fewer requests than from a
+// plain Envoy.
 package gatehouse
 
 import (
@@ -20,7 +22,7 @@ import (
 func Describe() proxy.Description {
 	return proxy.Description{
 		Name: "gatehouse", Model: lab.ModelStream,
-		How:     "EndpointSlices in a watched directory, through the whole pipeline to its Envoy",
+		How:     "EndpointSlices in a watched directory, through the whole pipeline to its Envoy; the less busy of two backends",
 		Retries: "up to 2, each at another backend, when the connection fails or a backend refuses the stream",
 		Program: "Gatehouse", Get: `"make envoy", or name one with $` + host.EnvoyVariable,
 		New: func(o proxy.Options) proxy.Proxy { return newGatehouse(o) },

@@ -146,7 +146,7 @@ func busyPort(t *testing.T, d proxy.Description) {
 			connection.Close()
 		}
 	}()
-	failure := failedStart(t, d, 4*time.Second, Options(t, d))
+	failure := failedStart(t, d, 6*time.Second, Options(t, d))
 	if !strings.Contains(failure, proxy.ListenAddress) && !strings.Contains(failure, "8000") {
 		t.Errorf("error %q, want the port that is busy", failure)
 	}
