@@ -35,6 +35,11 @@ envoy: ## Put the pinned Envoy into the cache directory
 cc: # The race detector needs a C compiler; a fresh machine may have none.
 	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends gcc libc6-dev; }
 
+.PHONY: chromium
+chromium: # The laboratory's report is tested in a real browser.
+	@command -v chromium-headless-shell chromium google-chrome >/dev/null || { apt-get update -q && \
+		{ apt-get install -q -y --no-install-recommends chromium-headless-shell || apt-get install -q -y --no-install-recommends chromium; }; }
+
 .PHONY: demo
 demo: build envoy ## Run the shop: edit its files, watch Envoy follow, Ctrl-C to end
 	@exec $(BIN)/hack/demo
@@ -44,7 +49,7 @@ demo-check: build envoy ## Walk the whole tour of the demo without a terminal an
 	$(BIN)/hack/demo --check
 
 .PHONY: test
-test: build envoy cc vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
+test: build envoy cc chromium vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
 	$(BIN)/hack/gotest -p $(TEST_P) -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...
 	$(MAKE) --no-print-directory demo-check
 

@@ -94,12 +94,19 @@ func (c *canvas) row(s *spansOf, l lane) {
 	whole, partly := split(s.belief)
 	c.bands("belief", "believed", whole, l.belief, l.beliefHigh)
 	c.bands("partly", "believed by some workers", partly, l.belief, l.beliefHigh)
-	c.bands("missing", "missing", s.missing, l.belief, l.beliefHigh)
-	c.bands("stale", "stale", s.stale, l.belief, l.beliefHigh)
+	c.wrong("missing", s.missing, l)
+	c.wrong("stale", s.stale, l)
 	c.tries(s, l)
 	if l.words {
 		c.words(s, l)
 	}
+}
+
+// wrong draws paler what was so for some workers only.
+func (c *canvas) wrong(word string, spans []lab.BackendSpan, l lane) {
+	whole, partly := split(spans)
+	c.bands(word+" some", word+" for some workers", partly, l.belief, l.beliefHigh)
+	c.bands(word, word, whole, l.belief, l.beliefHigh)
 }
 
 func split(spans []lab.BackendSpan) (whole, partly []lab.BackendSpan) {
@@ -157,7 +164,7 @@ const wordWidth = 6.5
 
 func (c *canvas) words(s *spansOf, l lane) {
 	write := func(spans []lab.BackendSpan, word, class string, y int) {
-		for _, span := range spans {
+		for _, span := range joined(spans) {
 			from, to := c.percentOf(span.From), c.percentOf(span.To)
 			if to-from < wordWidth {
 				continue
@@ -171,4 +178,17 @@ func (c *canvas) words(s *spansOf, l lane) {
 	}
 	write(s.missing, "missing", "m", l.belief+l.beliefHigh-2)
 	write(s.stale, "stale", "s", l.belief-2)
+}
+
+// joined makes one of spans that touch.
+func joined(spans []lab.BackendSpan) []lab.BackendSpan {
+	var out []lab.BackendSpan
+	for _, s := range spans {
+		if n := len(out); n > 0 && out[n-1].To == s.From {
+			out[n-1].To = s.To
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
 }

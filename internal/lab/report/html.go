@@ -36,13 +36,22 @@ func contentPolicy(style string) string {
 // timeline of truth and belief. What is drawn is bounded, so that the page stays below
 // 2 MB; a note says what is left out.
 func HTML(w io.Writer, r lab.Result) error {
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, pageOf(r)); err != nil {
-		return fmt.Errorf("the report of %s cannot be drawn: %w", r.Timeline.Name, err)
+	var text string
+	for _, by := range budgets(len(r.Proxies)) {
+		var b bytes.Buffer
+		if err := pageTemplate.Execute(&b, pageOf(r, by)); err != nil {
+			return fmt.Errorf("the report of %s cannot be drawn: %w", r.Timeline.Name, err)
+		}
+		if text = visible(b.String()); len(text) <= manyBytes {
+			break
+		}
 	}
-	_, err := io.WriteString(w, visible(b.String()))
+	_, err := io.WriteString(w, text)
 	return err
 }
+
+// manyBytes make a page be drawn again with less detail.
+const manyBytes = 1_800_000
 
 // visible writes out control characters, and those that change the direction of
 // writing: names shall not act on a page.

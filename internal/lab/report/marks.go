@@ -21,7 +21,11 @@ func (c *canvas) steps(t lab.Timeline, p lab.Proxy) []shape {
 	var lines []shape
 	wide, narrow := newShelf(), newShelf()
 	last := math.Inf(-1)
-	for events, at := range moments(t, nil) {
+	var belief []lab.BackendSpan
+	if p.Model == lab.ModelReload && t.Reload.OnChange { // reloads are no events of the script
+		belief = p.Belief
+	}
+	for events, at := range moments(t, belief) {
 		events = concerning(events, p)
 		x := c.percentOf(at)
 		if len(events) == 0 || x-last < 100.0/manyLines {

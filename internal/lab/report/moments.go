@@ -31,6 +31,11 @@ func silentReloads(line lab.Timeline, belief []lab.BackendSpan) []lab.Event {
 	for _, e := range line.Events {
 		known[e.At] = true
 	}
+	for _, s := range belief {
+		if s.Partly { // its end is that of old workers
+			known[s.To] = true
+		}
+	}
 	var out []lab.Event
 	for _, s := range belief {
 		for _, at := range []lab.Moment{s.From, s.To} {

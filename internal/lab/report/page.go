@@ -28,7 +28,7 @@ type row struct {
 
 type requestCells struct{ Sent, Failed, Tries, Retried string }
 
-func pageOf(r lab.Result) page {
+func pageOf(r lab.Result, by budget) page {
 	steps, more := Steps(r, 0)
 	p := page{
 		Name: r.Timeline.Name, Steps: plural(len(steps)+more, "step", "steps"), Length: Seconds(r.Timeline.Length),
@@ -42,14 +42,13 @@ func pageOf(r lab.Result) page {
 		most = max(most, x.Wrong.MissingSeconds+x.Wrong.StaleSeconds)
 		p.Real = p.Real || x.Requests != nil
 	}
-	budget := budgetOf(r)
 	for i, x := range r.Proxies {
 		p.Rows = append(p.Rows, rowOf(x, most))
 		if x.Skipped != "" {
 			p.Skipped = append(p.Skipped, x)
 			continue
 		}
-		p.Timelines = append(p.Timelines, timelineOf(r, x, fmt.Sprintf("proxy-%d", i+1), budget))
+		p.Timelines = append(p.Timelines, timelineOf(r, x, fmt.Sprintf("proxy-%d", i+1), by))
 	}
 	return p
 }

@@ -30,11 +30,13 @@ type budget struct {
 	bins     int // what is closer than a bin is drawn as one
 }
 
-func budgetOf(r lab.Result) budget {
-	n := max(len(r.Proxies), 1)
-	b := budget{backends: min(max(120/n, 10), 40)}
-	b.bins = min(max(7000/(n*b.backends), 40), 600)
-	return b
+// budgets are what is tried, the most first.
+func budgets(proxies int) []budget {
+	var out []budget
+	for _, bins := range []int{600, 300, 150, 75, 40} {
+		out = append(out, budget{backends: min(max(200*bins/300/max(proxies, 1), 10), 40), bins: bins})
+	}
+	return out
 }
 
 // Pixels of the parts of a timeline.
