@@ -5,110 +5,96 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 )
 
-// generations are the configurations that nginx was given, and which worker has which.
-type generations struct {
-	last    int                  // that was made
-	handed  int                  // that the master was told to load
-	newest  int                  // that has answered
-	sets    map[int][]netip.Addr // sorted
-	workers map[int]int          // process id to generation
+// answer is what the worker that takes a connection says of itself.
+type answer struct{ pid, generation int }
+
+func (a answer) is(w worker) bool { return w.pid == a.pid }
+
+// ask opens a connection, as a client does.
+func (n *nginx) ask(ctx context.Context) (answer, error) {
+	status, body, err := proxy.Get(ctx, n.client, "http://"+proxy.ListenAddress+generationPath)
+	if err != nil {
+		return answer{}, err
+	}
+	var a answer
+	if _, err := fmt.Sscanf(string(body), "%d %d", &a.pid, &a.generation); err != nil || status != http.StatusOK {
+		first, _, _ := strings.Cut(string(body), "\n")
+		return answer{}, fmt.Errorf("%s answers %d with %q, and not with the generation of nginx", proxy.ListenAddress, status, first)
+	}
+	return a, nil
 }
 
-func newGenerations() generations {
-	return generations{sets: map[int][]netip.Addr{}, workers: map[int]int{}}
-}
-
-// begin makes the next generation.
-func (g *generations) begin(backends []proxy.Backend) int {
-	set := make([]netip.Addr, len(backends))
-	for i, b := range backends {
-		set[i] = b.Address
-	}
-	slices.SortFunc(set, netip.Addr.Compare)
-	g.last++
-	g.sets[g.last] = set
-	if g.last == 1 {
-		g.handed = 1
-	}
-	return g.last
-}
-
-// hand says that workers which appear from now on may have this generation.
-func (g *generations) hand(generation int) { g.handed = generation }
-
-// saw takes what answered a new connection and which workers there are, and returns
-// the belief. Workers of a generation that has not answered yet do not serve yet.
-func (g *generations) saw(answered int, workers []int) proxy.Belief {
-	g.newest = max(g.newest, answered)
-	known := map[int]int{}
-	all, some := g.sets[answered], slices.Clone(g.sets[answered])
-	if answered < g.newest { // both take new connections for a moment
-		all = slices.DeleteFunc(slices.Clone(all), func(a netip.Addr) bool { return !slices.Contains(g.sets[g.newest], a) })
-	}
-	for _, pid := range workers {
-		generation, seen := g.workers[pid]
-		if !seen {
-			generation = g.handed
-		}
-		known[pid] = generation
-		if generation <= g.newest {
-			some = append(some, g.sets[generation]...)
-		}
-	}
-	g.workers = known
-	slices.SortFunc(some, netip.Addr.Compare)
-	return proxy.Belief{All: all, Some: slices.Compact(some)}
-}
-
-// Belief implements [proxy.Proxy].
+// Belief implements [proxy.Proxy]. A connection shows that nginx answers, and that what
+// the kernel says of its workers is right.
 func (n *nginx) Belief(ctx context.Context) (proxy.Belief, error) {
-	answered, err := n.ask(ctx)
+	a, err := n.ask(ctx)
 	if err != nil {
 		return proxy.Belief{}, err
 	}
-	workers, err := children(n.process.PID())
+	family, err := n.family.look()
 	if err != nil {
 		return proxy.Belief{}, err
 	}
+	if i := slices.IndexFunc(family, a.is); i >= 0 && family[i].generation != a.generation {
+		return proxy.Belief{}, fmt.Errorf("nginx's worker %d answers with generation %d and has the log of generation %d open",
+			a.pid, a.generation, family[i].generation)
+	}
+	return n.believed(a, family), nil
+}
+
+// believed sums up what workers believe. When none takes connections, because all have
+// crashed, the one that answered did so last.
+func (n *nginx) believed(a answer, family []worker) proxy.Belief {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.saw(answered, workers), nil
-}
-
-// ask returns the generation that answers a new connection.
-func (n *nginx) ask(ctx context.Context) (int, error) {
-	status, body, err := proxy.Get(ctx, proxy.Fresh(""), "http://"+proxy.ListenAddress+generationPath)
-	if err != nil {
-		return 0, err
-	}
-	generation, err := strconv.Atoi(string(body))
-	if status != http.StatusOK || err != nil {
-		return 0, fmt.Errorf("something else than this nginx answers at %s, with status %d", proxy.ListenAddress, status)
-	}
-	return generation, nil
-}
-
-// children returns the children of a process, from /proc/PID/task/PID/children (proc(5)).
-func children(pid int) ([]int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		return nil, fmt.Errorf("find nginx's workers: %w", err)
-	}
-	var pids []int
-	for field := range strings.FieldsSeq(string(text)) {
-		child, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, fmt.Errorf("find nginx's workers: %w", err)
+	var take, serve []int
+	for _, w := range family {
+		serve = append(serve, w.generation)
+		if !w.leaving {
+			take = append(take, w.generation)
 		}
-		pids = append(pids, child)
 	}
-	return pids, nil
+	if len(take) == 0 {
+		take, serve = []int{a.generation}, append(serve, a.generation)
+	}
+	n.forget(slices.Min(serve))
+	return proxy.Belief{All: n.shared(take), Some: n.union(serve)}
+}
+
+// shared are the backends of all these generations.
+func (n *nginx) shared(generations []int) []netip.Addr {
+	all := slices.Clone(n.backends[generations[0]])
+	for _, g := range generations[1:] {
+		all = slices.DeleteFunc(all, func(a netip.Addr) bool {
+			_, found := slices.BinarySearchFunc(n.backends[g], a, netip.Addr.Compare)
+			return !found
+		})
+	}
+	return all
+}
+
+// union are the backends of any of these generations.
+func (n *nginx) union(generations []int) []netip.Addr {
+	var some []netip.Addr
+	slices.Sort(generations)
+	for _, g := range slices.Compact(generations) {
+		some = append(some, n.backends[g]...)
+	}
+	slices.SortFunc(some, netip.Addr.Compare)
+	return slices.Compact(some)
+}
+
+// forget drops generations that nobody runs any more.
+func (n *nginx) forget(before int) {
+	for g := range n.backends {
+		if g < before {
+			delete(n.backends, g)
+		}
+	}
 }

@@ -2,88 +2,52 @@ package nginx
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
-	"os"
 	"path/filepath"
+	"strings"
 	"text/template"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 )
 
-// Locations that nginx answers by itself. A request for the mark is logged.
 const (
-	generationPath = "/lab/generation"
-	markPath       = "/lab/mark"
+	// workers is how many processes serve requests; nginx's default is one.
+	workers = 2
+	// generationPath is where nginx says who it is. Requests have numbers as paths.
+	generationPath = "/generation"
 )
 
-// configuration serves a list of backends. nginx refuses an upstream without servers.
-var configuration = template.Must(template.New("nginx.conf").Parse(`daemon off;
-user root;
-worker_processes 2;
-pid {{.Dir}}/nginx.pid;
-error_log stderr warn;
+//go:embed nginx.conf
+var configurationText string
 
-events {
-    worker_connections 4096;
-}
+var configurationTemplate = template.Must(template.New("nginx.conf").Parse(configurationText))
 
-http {
-    log_format lab "$http_x_lab_request $upstream_addr";
-    access_log {{.Dir}}/access.log lab;
-    client_body_temp_path {{.Dir}}/body;
-    proxy_temp_path {{.Dir}}/proxy;
-    fastcgi_temp_path {{.Dir}}/fastcgi;
-    uwsgi_temp_path {{.Dir}}/uwsgi;
-    scgi_temp_path {{.Dir}}/scgi;
-{{if .Backends}}
-    upstream backends {
-{{- range .Backends}}
-        server {{.Address}}:{{$.Port}};
-{{- end}}
-    }
-{{end}}
-    server {
-        listen {{.Listen}};
-        location = ` + generationPath + ` {
-            access_log off;
-            return 200 "{{.Generation}}";
-        }
-        location = ` + markPath + ` {
-            return 204;
-        }
-        location / {
-{{- if .Backends}}
-            proxy_pass http://backends;
-{{- if .RetriesOff}}
-            proxy_next_upstream off;
-{{- end}}
-{{- else}}
-            return 503;
-{{- end}}
-        }
-    }
-}
-`))
-
-// write replaces the configuration file as a whole.
-func (n *nginx) write(generation int, backends []proxy.Backend) error {
-	var text bytes.Buffer
-	err := configuration.Execute(&text, struct {
-		Dir        string
-		Listen     string
-		Port       int
-		Generation int
-		RetriesOff bool
-		Backends   []proxy.Backend
-	}{n.options.Dir, proxy.ListenAddress, proxy.BackendPort, generation, n.options.RetriesOff, backends})
+// configuration is the file of a generation.
+func configuration(o proxy.Options, generation int, backends []proxy.Backend) ([]byte, error) {
+	var out bytes.Buffer
+	err := configurationTemplate.Execute(&out, struct {
+		Dir, Listen, HeaderVariable, GenerationPath, GenerationLog string
+		Generation, Workers, Port                                  int
+		Backends                                                   []proxy.Backend
+		RetriesOff                                                 bool
+	}{
+		Dir: o.Dir, Listen: proxy.ListenAddress, HeaderVariable: variable(proxy.HeaderRequest),
+		GenerationPath: generationPath, GenerationLog: generationLog(o.Dir),
+		Generation: generation, Workers: workers, Port: proxy.BackendPort,
+		Backends: backends, RetriesOff: o.RetriesOff,
+	})
 	if err != nil {
-		return fmt.Errorf("make nginx's configuration: %w", err)
+		return nil, fmt.Errorf("make nginx's configuration: %w", err)
 	}
-	next := n.file() + ".new"
-	if err := os.WriteFile(next, text.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("write nginx's configuration: %w", err)
-	}
-	return os.Rename(next, n.file())
+	return out.Bytes(), nil
 }
 
-func (n *nginx) file() string { return filepath.Join(n.options.Dir, "nginx.conf") }
+// variable is nginx's name for a request header.
+func variable(header string) string {
+	return "http_" + strings.ReplaceAll(strings.ToLower(header), "-", "_")
+}
+
+// generationLog is the path, without the number at its end, of the file that every
+// worker of a generation has open.
+func generationLog(dir string) string { return filepath.Join(dir, "generation-") }

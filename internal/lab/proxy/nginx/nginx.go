@@ -2,6 +2,12 @@ package nginx
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -10,26 +16,35 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 )
 
-// nginx is a running nginx: a master and its workers.
+// nginx is a master with its workers.
 type nginx struct {
 	options proxy.Options
+	client  *http.Client
 	process *proxy.Process
+	family  family
+	log     accessLog
 
-	mu sync.Mutex
-	generations
+	mu         sync.Mutex
+	generation int
+	backends   map[int][]netip.Addr // by generation, sorted
 }
 
 func newNginx(o proxy.Options) *nginx {
-	return &nginx{options: o, generations: newGenerations()}
+	return &nginx{
+		options: o, client: proxy.Fresh(""), backends: map[int][]netip.Addr{},
+		log: accessLog{path: filepath.Join(o.Dir, "access.log")},
+	}
 }
 
 // Start implements [proxy.Proxy].
 func (n *nginx) Start(ctx context.Context) error {
-	if err := n.write(n.begin(nil), nil); err != nil {
-		return err
+	next, err := n.write(nil)
+	if err == nil {
+		err = os.Rename(next, n.file())
 	}
-	var err error
-	n.process, err = n.command("nginx").Start()
+	if err == nil {
+		err = n.launch()
+	}
 	if err != nil {
 		return err
 	}
@@ -42,36 +57,82 @@ func (n *nginx) Start(ctx context.Context) error {
 	return nil
 }
 
-func (n *nginx) command(name string, more ...string) proxy.Command {
-	args := []string{"-p", n.options.Dir, "-e", "stderr", "-c", n.file()}
-	return proxy.Command{Name: name, Path: n.options.Program, Args: append(args, more...), Log: n.options.Log, Noise: noise}
-}
-
-// ready asks for the generation: at a busy port somebody else would answer.
-func (n *nginx) ready(ctx context.Context) error {
-	_, err := n.ask(ctx)
+func (n *nginx) launch() error {
+	var err error
+	n.process, err = proxy.Command{
+		Name: "nginx", Path: n.options.Program, Args: n.args(n.file()), Log: n.options.Log, Noise: noise,
+	}.Start()
+	if err == nil {
+		n.family = family{master: n.process.PID(), log: generationLog(n.options.Dir)}
+	}
 	return err
 }
 
-// Update checks the new file before it reloads, as controllers do.
+func (n *nginx) file() string { return filepath.Join(n.options.Dir, "nginx.conf") }
+
+func (n *nginx) args(file string) []string { return []string{"-p", n.options.Dir, "-c", file} }
+
+// ready waits for an answer of a worker of ours: at a busy port somebody else answers.
+func (n *nginx) ready(ctx context.Context) error {
+	answer, err := n.ask(ctx)
+	if err != nil {
+		return err
+	}
+	family, err := n.family.look()
+	if err == nil && !slices.ContainsFunc(family, answer.is) {
+		err = fmt.Errorf("process %d answers at %s, which is no worker of this nginx", answer.pid, proxy.ListenAddress)
+	}
+	return err
+}
+
+// write writes the file of the next generation beside the one in use.
+func (n *nginx) write(backends []proxy.Backend) (path string, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.generation++
+	addresses := make([]netip.Addr, 0, len(backends))
+	for _, b := range backends {
+		addresses = append(addresses, b.Address)
+	}
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	n.backends[n.generation] = addresses
+	text, err := configuration(n.options, n.generation, backends)
+	if err != nil {
+		return "", err
+	}
+	path = n.file() + ".new"
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return "", fmt.Errorf("write nginx's configuration: %w", err)
+	}
+	return path, nil
+}
+
+// Update checks the new file before nginx gets it, as controllers do.
 func (n *nginx) Update(ctx context.Context, backends []proxy.Backend) error {
-	n.mu.Lock()
-	generation := n.begin(backends)
-	n.mu.Unlock()
-	if err := n.write(generation, backends); err != nil {
+	next, err := n.write(backends)
+	if err != nil {
 		return err
 	}
-	if _, err := n.command("nginx -t", "-t", "-q").Run(ctx); err != nil {
+	check := proxy.Command{Name: "nginx -t", Path: n.options.Program, Args: append(n.args(next), "-t", "-q"), Noise: noise}
+	if _, err := check.Run(ctx); err != nil {
 		return err
 	}
-	n.mu.Lock()
-	n.hand(generation)
-	n.mu.Unlock()
+	if err := os.Rename(next, n.file()); err != nil {
+		return fmt.Errorf("replace nginx's configuration: %w", err)
+	}
 	return n.process.Signal(unix.SIGHUP)
 }
 
 // Processes implements [proxy.Proxy]: the master, whose children the workers are.
 func (n *nginx) Processes() []int { return []int{n.process.PID()} }
+
+// Attempts implements [proxy.Proxy].
+func (n *nginx) Attempts(ctx context.Context) (map[uint64]int, error) {
+	if err := n.family.rest(ctx); err != nil {
+		return nil, err
+	}
+	return n.log.attempts()
+}
 
 // Exited implements [proxy.Proxy].
 func (n *nginx) Exited() <-chan struct{} { return n.process.Exited() }
@@ -84,8 +145,17 @@ func (n *nginx) Stop(ctx context.Context) error {
 	return n.process.Stop(ctx, unix.SIGTERM)
 }
 
-// noise are lines that never say why nginx ended: those below [emerg], and the last,
-// which only says that it could not bind.
+// noise are lines that never say why nginx ended.
 func noise(line string) bool {
-	return strings.Contains(line, "[warn]") || strings.Contains(line, "[notice]") || strings.Contains(line, "still could not bind")
+	return slices.ContainsFunc(sidelines, func(part string) bool { return strings.Contains(line, part) })
+}
+
+var sidelines = []string{
+	"[error]", "[warn]", "[notice]",
+	// The lines before it name the address.
+	"still could not bind()",
+	// "nginx -t" ends with this one.
+	"configuration file",
+	// A user namespace refuses it, which does no harm.
+	"initgroups(",
 }

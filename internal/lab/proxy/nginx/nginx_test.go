@@ -15,4 +15,4 @@ func TestContract(t *testing.T) {
 	proxytest.Contract(t, nginx.Describe(), func(o *proxy.Options, program string) { o.Program = program })
 }
 
-func Benchmark(b *testing.B) { proxytest.Benchmark(b, nginx.Describe(), 10) }
+func BenchmarkReload(b *testing.B) { proxytest.Benchmark(b, nginx.Describe(), 3, 50) }
