@@ -110,7 +110,7 @@ func (t *tap) drain(fd uintptr) bool {
 // moment returns when a packet was sent. The kernel dates it by the wall clock; only
 // its age is taken from that, so the clock may be set during a run.
 func (t *tap) moment(control []byte) lab.Moment {
-	now, wall := t.now(), time.Now()
+	now, wall := t.clocks()
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
 		return now
@@ -123,6 +123,18 @@ func (t *tap) moment(control []byte) lab.Moment {
 		}
 	}
 	return now
+}
+
+// clocks reads both clocks at the same time, as far as a busy machine lets it.
+func (t *tap) clocks() (now lab.Moment, wall time.Time) {
+	const same, times = lab.Moment(50 * time.Microsecond), 5
+	for range times {
+		now, wall = t.now(), time.Now()
+		if t.now()-now < same {
+			break
+		}
+	}
+	return now, wall
 }
 
 // inVain returns the tries in vain up to now. An error means that some may be missing.

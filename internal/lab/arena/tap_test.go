@@ -204,14 +204,21 @@ func TestATryIsDated(t *testing.T) {
 	a := newArenaAt(t, clock, 0)
 	start(t, a, "one", "10.0.1.11")
 	end(t, a, "one", lab.Vanish)
-	before := clock()
-	if err := connect(300 * time.Millisecond); !os.IsTimeout(err) {
-		t.Fatal(err)
+	moments := []lab.Moment{clock()}
+	for range 3 {
+		if err := connect(50 * time.Millisecond); !os.IsTimeout(err) {
+			t.Fatal(err)
+		}
+		moments = append(moments, clock())
 	}
-	after := clock() - lab.Moment(300*time.Millisecond)
 	got, err := a.Attempts()
-	const slack = lab.Moment(100 * time.Microsecond) // two clocks are read
-	if err != nil || len(got) != 1 || got[0].At < before-slack || got[0].At > after+slack {
-		t.Errorf("%v %v, want one from %v to %v", got, err, before, after)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%v %v, want three", got, err)
+	}
+	const slack = lab.Moment(time.Millisecond) // two clocks are read
+	for i, try := range got {
+		if try.At < moments[i]-slack || try.At > moments[i+1]+slack {
+			t.Errorf("try %d is at %v, want from %v to %v", i, try.At, moments[i], moments[i+1])
+		}
 	}
 }
