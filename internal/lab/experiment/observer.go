@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/lab"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 )
 
@@ -24,19 +25,39 @@ type observer struct {
 	meter  *meter
 }
 
-// calibrations is how many questions show what one of them costs the proxy.
-const calibrations = 50
+// The calibration asks questions for as long as it listens to the idle proxy.
+const (
+	calibrations = 200
+	listen       = 300 * time.Millisecond
+)
 
 // calibrate asks an idle proxy, so that what the questions cost it can be left out of
-// what changes cost it.
+// what changes cost it. What it spends by itself meanwhile is no cost of questions.
 func (o *observer) calibrate(ctx context.Context) error {
-	before := o.meter.spent()
+	if err := o.askAll(ctx); err != nil { // the first ones cost more
+		return err
+	}
+	clock := new(Clock)
+	clock.Start()
+	quiet := o.meter.spent()
+	if err := until(ctx, clock.Now, lab.Moment(listen)); err != nil {
+		return err
+	}
+	began, busy := clock.Now(), o.meter.spent()
+	if err := o.askAll(ctx); err != nil {
+		return err
+	}
+	own := float64(busy-quiet) / float64(began) * float64(clock.Now()-began)
+	o.meter.perQuestion = max(0, (o.meter.spent()-busy-time.Duration(own))/calibrations)
+	return nil
+}
+
+func (o *observer) askAll(ctx context.Context) error {
 	for range calibrations {
 		if _, err := o.ask(ctx); err != nil {
 			return err
 		}
 	}
-	o.meter.perQuestion = (o.meter.spent() - before) / calibrations
 	return nil
 }
 
