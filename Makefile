@@ -31,6 +31,10 @@ build: ## Build bin/gatehouse and the programs of the demo
 envoy: ## Put the pinned Envoy into the cache directory
 	@hack/fetch-envoy.sh
 
+.PHONY: lab-programs
+lab-programs: ## Make sure that nginx and HAProxy, which the laboratory runs, are here
+	@hack/fetch-programs.sh
+
 .PHONY: cc
 cc: # The race detector needs a C compiler; a fresh machine may have none.
 	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends gcc libc6-dev; }
@@ -49,7 +53,7 @@ demo-check: build envoy ## Walk the whole tour of the demo without a terminal an
 	$(BIN)/hack/demo --check
 
 .PHONY: test
-test: build envoy cc chromium vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
+test: build envoy lab-programs cc chromium vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
 	$(BIN)/hack/gotest -p $(TEST_P) -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...
 	$(MAKE) --no-print-directory demo-check
 
@@ -66,7 +70,7 @@ generate-check: # Generated files are what the generators write now.
 	@hack/generate-check.sh
 
 .PHONY: bench
-bench: build envoy ## Run the benchmarks; docs/benchmarks.md says how to read them
+bench: build envoy lab-programs ## Run the benchmarks; docs/benchmarks.md says how to read them
 	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' $(BENCH_FLAGS) -benchmem -timeout 60m ./...
 
 LAB_DURATION ?= 60s

