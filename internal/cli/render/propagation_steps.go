@@ -25,7 +25,7 @@ func steps(s Style, r lab.Result) string {
 		return ""
 	}
 	for _, room := range []int{fullSets, shortenSets} {
-		if t := stepColumns(all, room); t.wide() <= s.width() {
+		if t := stepColumns(all, room); t.wide(s) <= s.width() {
 			return t.Render(s) + moreSteps(s, more) + settled(s, r)
 		}
 	}
@@ -34,12 +34,21 @@ func steps(s Style, r lab.Result) string {
 }
 
 // wide is how many columns of text the widest row of the table takes.
-func (t Table) wide() int {
-	total := 0
-	for _, w := range columnWidths(slices.Insert(slices.Clone(t.Rows), 0, headerCells(t.Header))) {
-		total += w + gap
+func (t Table) wide(s Style) int {
+	var widths []int
+	for _, row := range slices.Insert(slices.Clone(t.Rows), 0, headerCells(t.Header)) {
+		for j, cell := range row {
+			if j == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[j] = max(widths[j], columns(s.Text(cell.Text)))
+		}
 	}
-	return total - gap
+	total := gap * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	return total
 }
 
 func moreSteps(s Style, n int) string {

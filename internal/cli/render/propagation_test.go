@@ -27,3 +27,24 @@ func TestPropagation(t *testing.T) {
 		f.Check(name, []byte(text))
 	}
 }
+
+// TestPropagationIsASCII: a terminal without Unicode gets none, and no line too long.
+func TestPropagationIsASCII(t *testing.T) {
+	for _, r := range []lab.Result{reporttest.Seed(), reporttest.Rollout(), reporttest.Large()} {
+		for line := range strings.Lines(Propagation(Style{}, r)) {
+			if line = strings.TrimSuffix(line, "\n"); len(line) > 100 || strings.ContainsFunc(line, func(c rune) bool { return c > 126 }) {
+				t.Errorf("%d bytes: %q", len(line), line)
+			}
+		}
+	}
+}
+
+// TestPropagationSaysWhatDidNotRun: a proxy that was asked for is never just absent.
+func TestPropagationSaysWhatDidNotRun(t *testing.T) {
+	text := Propagation(Style{Unicode: true}, lab.Result{Proxies: []lab.Proxy{{Name: "nginx", Skipped: "it is not installed"}}})
+	for _, want := range []string{"not run: it is not installed", "Not run: nginx."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+}

@@ -89,7 +89,7 @@ func (c *canvas) backends(p lab.Proxy, rows []*spansOf) {
 }
 
 func (c *canvas) row(s *spansOf, l lane) {
-	c.bands("grace", "", s.serving, l.truth, l.truthHigh)
+	c.bands("grace", "removed, but still serving", graces(s.serving, s.truth), l.truth, l.truthHigh)
 	c.bands("truth", "routable", s.truth, l.truth, l.truthHigh)
 	whole, partly := split(s.belief)
 	c.bands("belief", "believed", whole, l.belief, l.beliefHigh)
@@ -100,6 +100,24 @@ func (c *canvas) row(s *spansOf, l lane) {
 	if l.words {
 		c.words(s, l)
 	}
+}
+
+// graces are what is left of serving after the truth has ended.
+func graces(serving, truth []lab.BackendSpan) []lab.BackendSpan {
+	var out []lab.BackendSpan
+	for _, s := range serving {
+		from := lab.Moment(-1)
+		for _, t := range truth {
+			if t.From < s.To && t.To > s.From {
+				from = max(from, t.To)
+			}
+		}
+		if from >= 0 && from < s.To {
+			s.From = from
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // wrong draws paler what was so for some workers only.
@@ -132,7 +150,6 @@ func (c *canvas) bands(class, word string, spans []lab.BackendSpan, y, high int)
 			Y: strconv.Itoa(c.y + y), H: strconv.Itoa(high),
 		}
 		switch {
-		case word == "":
 		case len(spans) > 1:
 			s.Title = fmt.Sprintf("%s %s %s times, from %s to %s", first.Backend, word, Number(len(spans)), clock(first.From), clock(last.To))
 		default:

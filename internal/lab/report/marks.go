@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -36,15 +37,17 @@ func (c *canvas) steps(t lab.Timeline, p lab.Proxy) []shape {
 		if events[0].Kind == lab.Reload {
 			class = "reload"
 		}
-		lines = append(lines, shape{Class: class, X: across(x), X2: across(x), Title: what(events, whatRoom) + " at " + clock(at)})
-		c.label(wide, "wide", x, label, 0.66)
+		line := shape{Class: class, X: across(x), X2: across(x), Title: what(events, whatRoom) + " at " + clock(at)}
+		if row, ok := c.label(wide, "wide", x, label, 0.66); ok {
+			line.Y = strconv.Itoa(row*labelHeight + 3)
+		}
+		lines = append(lines, line)
 		c.label(narrow, "narrow", x, short(events), 4)
 	}
-	rows := max(wide.used, narrow.used)
+	c.y = max(wide.used, narrow.used)*labelHeight + 4
 	for i := range lines {
-		lines[i].Y = "2"
+		lines[i].Y = cmp.Or(lines[i].Y, strconv.Itoa(c.y))
 	}
-	c.y = rows*labelHeight + 4
 	return lines
 }
 
@@ -96,16 +99,17 @@ func (s *shelf) place(from, to float64) (row int, ok bool) {
 }
 
 // label writes a text beside a line if there is room; perRune is how many percent of the
-// run a character takes.
-func (c *canvas) label(on *shelf, class string, x float64, text string, perRune float64) {
+// run a character takes. It returns the row.
+func (c *canvas) label(on *shelf, class string, x float64, text string, perRune float64) (row int, ok bool) {
 	width := perRune*float64(utf8.RuneCountInString(text)) + 0.8
 	from, anchor, offset := x, "", 0.35
 	if x+width > 100 {
 		from, anchor, offset = x-width, " end", -0.35
 	}
-	if row, ok := on.place(from, from+width); ok {
+	if row, ok = on.place(from, from+width); ok {
 		c.Texts = append(c.Texts, shape{Class: "label " + class + anchor, X: across(x + offset), Y: strconv.Itoa(row*labelHeight + 12), Text: text})
 	}
+	return row, ok
 }
 
 // axis draws the time.

@@ -41,10 +41,10 @@ func Integral(seconds float64) string {
 	return fmt.Sprintf("%.0f", seconds)
 }
 
-// Memory writes bytes, for example "12 MiB".
+// Memory writes bytes, for example "12 MiB", "7.6 GiB".
 func Memory(bytes int64) string {
 	const mebi = 1 << 20
-	if bytes >= 10<<30 {
+	if bytes >= 4<<30 {
 		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 	}
 	return fmt.Sprintf("%.0f MiB", math.Ceil(float64(bytes)/mebi))
