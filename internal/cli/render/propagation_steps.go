@@ -154,13 +154,25 @@ func together(names []string) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
+// differences says what a proxy believes and what is wrong with it. What it believes
+// and misses all the same, some of its workers do not know yet.
 func differences(b report.Belief) string {
-	text := report.Names(b.Backends, shortenSets)
-	if len(b.Missing) > 0 {
-		text += ", missing " + report.Names(b.Missing, shortenSets)
+	var unknown, some []string
+	for _, backend := range b.Missing {
+		if slices.Contains(b.Backends, backend) {
+			some = append(some, backend)
+		} else {
+			unknown = append(unknown, backend)
+		}
 	}
-	if len(b.Stale) > 0 {
-		text += ", stale " + report.Names(b.Stale, shortenSets)
+	text := report.Names(b.Backends, shortenSets)
+	for _, part := range []struct {
+		word     string
+		backends []string
+	}{{"missing", unknown}, {"for some workers missing", some}, {"stale", b.Stale}} {
+		if len(part.backends) > 0 {
+			text += "; " + part.word + " " + report.Names(part.backends, shortenSets)
+		}
 	}
 	return text
 }
