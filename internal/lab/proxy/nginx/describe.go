@@ -2,9 +2,9 @@
 // operators feed it. Each change is a new configuration file, which "nginx -t" checks,
 // and a reload by SIGHUP.
 //
-// All that is not said in nginx.conf is nginx's default: a backend gets a connection
-// for each request, connecting takes 60 s at most, and a worker leaves a backend alone
-// for 10 s after one failure.
+// All that is not said in nginx.conf is nginx's default: backends get requests in turn,
+// each on a connection of its own, connecting takes 60 s at most, and a worker leaves a
+// backend alone for 10 s after one failure.
 //
 // # What it believes
 //
@@ -39,7 +39,7 @@ var program = proxy.Program{
 // Describe describes an nginx that is reloaded.
 func Describe() proxy.Description {
 	return proxy.Description{
-		Name: "nginx", Model: lab.ModelReload, How: "a new file, checked, and a reload by SIGHUP",
+		Name: "nginx", Model: lab.ModelReload, How: "a new file, checked, and a reload by SIGHUP; backends in turn",
 		Retries: retries, Program: "nginx", Get: program.Get,
 		New:  func(o proxy.Options) proxy.Proxy { return newNginx(o) },
 		Find: program.Find, Version: program.Version,
