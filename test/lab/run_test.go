@@ -90,7 +90,8 @@ func counted(t *testing.T, r lab.Result, p lab.Proxy) {
 	}
 }
 
-// The two plain models print the original experiment's table, byte for byte.
+// The two plain models print the original experiment's table, byte for byte, and the
+// page about the laboratory shows it.
 func TestSeed(t *testing.T) {
 	want, err := os.ReadFile("testdata/seed.txt")
 	if err != nil {
@@ -102,5 +103,12 @@ func TestSeed(t *testing.T) {
 	}
 	if got := p.out.String(); got != string(want) {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	page, err := os.ReadFile("../../docs/lab.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), string(want)) {
+		t.Error("docs/lab.md shows another table")
 	}
 }
