@@ -165,14 +165,14 @@ func differences(b report.Belief) string {
 			unknown = append(unknown, backend)
 		}
 	}
-	text := report.Names(b.Backends, shortenSets)
+	parts := []string{report.Names(b.Backends, shortenSets)}
 	for _, part := range []struct {
 		word     string
 		backends []string
 	}{{"missing", unknown}, {"for some workers missing", some}, {"stale", b.Stale}} {
 		if len(part.backends) > 0 {
-			text += "; " + part.word + " " + report.Names(part.backends, shortenSets)
+			parts = append(parts, part.word+" "+report.Names(part.backends, shortenSets))
 		}
 	}
-	return text
+	return strings.Join(parts, "; ")
 }

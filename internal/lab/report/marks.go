@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
@@ -64,17 +65,19 @@ func concerning(events []lab.Event, p lab.Proxy) []lab.Event {
 
 var signs = map[lab.Kind]string{lab.Add: "+", lab.Remove: "−", lab.Lose: "×", lab.Reload: "↻"}
 
+// labelRoom is how wide the names of backends in a label may be.
+const labelRoom = 16
+
 func stepLabel(events []lab.Event) string {
-	e := events[0]
-	switch {
-	case len(events) > 1 && e.Kind != lab.Reload:
-		return what(events, 16)
-	case e.Kind == lab.Add || e.Kind == lab.Remove:
-		return signs[e.Kind] + " " + Short(e.Backend, 16)
-	case e.Kind == lab.Reload:
-		return "reload"
+	var parts []string
+	for _, g := range alike(events) {
+		verb := signs[g.kind]
+		if g.kind == lab.Reload || g.kind == lab.Lose {
+			verb = string(g.kind)
+		}
+		parts = append(parts, g.words(verb, labelRoom))
 	}
-	return string(e.Kind) + " " + Short(e.Backend, 16)
+	return strings.Join(parts, " ")
 }
 
 func short(events []lab.Event) string { return signs[events[0].Kind] }

@@ -12,6 +12,7 @@ type page struct {
 	Name, Steps, Length, Rate, Machine, Command string
 	Reading                                     []string
 	Real                                        bool // some proxy took requests
+	Some                                        bool // some view was that of some workers only
 	Rows                                        []row
 	Timelines                                   []timeline
 	Skipped                                     []lab.Proxy
@@ -41,6 +42,8 @@ func pageOf(r lab.Result, by budget) page {
 	for _, x := range r.Proxies {
 		most = max(most, x.Wrong.MissingSeconds+x.Wrong.StaleSeconds)
 		p.Real = p.Real || x.Requests != nil
+		_, partly := split(x.Belief)
+		p.Some = p.Some || len(partly) > 0
 	}
 	for i, x := range r.Proxies {
 		p.Rows = append(p.Rows, rowOf(x, most))

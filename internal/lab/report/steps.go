@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
@@ -80,25 +81,40 @@ const whatRoom = 24
 
 // what says what events of one moment do.
 func what(events []lab.Event, room int) string {
-	var kinds []lab.Kind
-	names := make(map[lab.Kind][]string)
+	var parts []string
+	for _, g := range alike(events) {
+		parts = append(parts, g.words(string(g.kind), room))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// group is events of one kind and moment, by their backends; reloads by their proxies.
+type group struct {
+	kind  lab.Kind
+	names []string
+}
+
+func (g group) words(verb string, room int) string {
+	if g.names[0] == "" {
+		return verb
+	}
+	return verb + " " + Names(g.names, room)
+}
+
+// alike puts together what events of one moment do alike, in order of the first of each.
+func alike(events []lab.Event) []group {
+	var groups []group
 	for _, e := range events {
-		if _, known := names[e.Kind]; !known {
-			kinds = append(kinds, e.Kind)
-		}
 		name := e.Backend
 		if e.Kind == lab.Reload {
 			name = e.Proxy
 		}
-		names[e.Kind] = append(names[e.Kind], name)
-	}
-	var parts []string
-	for _, kind := range kinds {
-		text := string(kind)
-		if names[kind][0] != "" {
-			text += " " + Names(names[kind], room)
+		i := slices.IndexFunc(groups, func(g group) bool { return g.kind == e.Kind })
+		if i < 0 {
+			groups = append(groups, group{e.Kind, []string{name}})
+		} else {
+			groups[i].names = append(groups[i].names, name)
 		}
-		parts = append(parts, text)
 	}
-	return strings.Join(parts, ", ")
+	return groups
 }
