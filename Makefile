@@ -79,6 +79,7 @@ LAB_DURATION ?= 60s
 lab: build envoy lab-programs ## Play the default script on models and real proxies, assert and show what they believed
 	@mkdir -p $(BIN)/lab && rm -f $(BIN)/lab/run.json
 	GATEHOUSE_LAB_DURATION=$(LAB_DURATION) GATEHOUSE_LAB_RESULT=$(BIN)/lab/run.json $(BIN)/hack/gotest -count=1 -timeout 15m ./test/lab
+	go test -run "^$$" -bench MillionEvents -benchtime 1x ./internal/lab/model
 	$(BIN)/gatehouse lab propagation --from $(BIN)/lab/run.json
 	$(BIN)/gatehouse lab propagation --from $(BIN)/lab/run.json -o html > $(BIN)/lab/report.html
 	@echo "open $(BIN)/lab/report.html"
