@@ -26,7 +26,7 @@ type instance struct {
 
 func newInstance(o proxy.Options) *instance {
 	return &instance{
-		options: o, log: newRequestLog(filepath.Join(o.Dir, "log")),
+		options: o, log: newRequestLog(),
 		master: socket(filepath.Join(o.Dir, "master")), runtime: socket(filepath.Join(o.Dir, "runtime")),
 	}
 }
@@ -113,7 +113,7 @@ func (i *instance) write(backends []proxy.Backend) error {
 		Header     string
 		Port       int
 		Backends   []proxy.Backend
-	}{i.runtime, i.log.path, i.options.RetriesOff, proxy.ListenAddress, proxy.HeaderRequest, proxy.BackendPort, backends})
+	}{i.runtime, i.log.address(), i.options.RetriesOff, proxy.ListenAddress, proxy.HeaderRequest, proxy.BackendPort, backends})
 	if err != nil {
 		return fmt.Errorf("make haproxy's configuration: %w", err)
 	}
@@ -128,7 +128,12 @@ func (i *instance) write(backends []proxy.Backend) error {
 func (i *instance) Processes() []int { return []int{i.process.PID()} }
 
 // Attempts implements [proxy.Proxy].
-func (i *instance) Attempts(ctx context.Context) (map[uint64]int, error) { return i.log.attempts(ctx) }
+func (i *instance) Attempts(ctx context.Context) (map[uint64]int, error) {
+	if err := proxy.Rest(ctx, i.process.PID()); err != nil {
+		return nil, fmt.Errorf("wait for haproxy's log: %w", err)
+	}
+	return i.log.attempts(ctx)
+}
 
 // Exited implements [proxy.Proxy]. The master ends when a worker dies.
 func (i *instance) Exited() <-chan struct{} { return i.process.Exited() }

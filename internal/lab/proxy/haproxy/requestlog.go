@@ -2,12 +2,16 @@ package haproxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // logForm is what HAProxy logs of each request, when it ends: the request's id, how
@@ -15,10 +19,10 @@ import (
 // last try was at another server.
 const logForm = "request %[capture.req.hdr(0)] %rc %s"
 
-// requestLog takes HAProxy's log, a datagram for each line.
+// requestLog takes HAProxy's log, a datagram for each line. They come by UDP: a Unix
+// socket has room for ten (net.unix.max_dgram_qlen), and HAProxy drops what does not fit.
 type requestLog struct {
-	path string
-	conn *net.UnixConn
+	conn *net.UDPConn
 	done sync.WaitGroup
 
 	mu    sync.Mutex
@@ -26,24 +30,34 @@ type requestLog struct {
 	marks map[string]chan struct{} // closed when the mark has been read
 }
 
-func newRequestLog(path string) *requestLog {
-	return &requestLog{path: path, tried: map[uint64]int{}, marks: map[string]chan struct{}{}}
+func newRequestLog() *requestLog {
+	return &requestLog{tried: map[uint64]int{}, marks: map[string]chan struct{}{}}
 }
 
-// receiveBuffer holds what is logged while this process does not read; HAProxy drops
-// what does not fit.
+// receiveBuffer holds thousands of lines while this process does not read.
 const receiveBuffer = 4 << 20
 
 func (l *requestLog) listen(ctx context.Context) error {
-	conn, err := new(net.ListenConfig).ListenPacket(ctx, "unixgram", l.path)
+	conn, err := new(net.ListenConfig).ListenPacket(ctx, "udp4", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen for haproxy's log: %w", err)
 	}
-	l.conn = conn.(*net.UnixConn)
-	_ = l.conn.SetReadBuffer(receiveBuffer) // the default holds hundreds
+	l.conn = conn.(*net.UDPConn)
+	raw, err := l.conn.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("listen for haproxy's log: %w", err)
+	}
+	// Only root may pass the machine's limit, net.core.rmem_max.
+	_ = l.conn.SetReadBuffer(receiveBuffer)
+	_ = raw.Control(func(fd uintptr) {
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer)
+	})
 	l.done.Go(l.read)
 	return nil
 }
+
+// address is where HAProxy sends its log to.
+func (l *requestLog) address() string { return l.conn.LocalAddr().String() }
 
 func (l *requestLog) close() {
 	if l.conn != nil {
@@ -94,7 +108,7 @@ func (l *requestLog) attempts(ctx context.Context) (map[uint64]int, error) {
 	name, mark := fmt.Sprintf("mark %d", len(l.tried)), make(chan struct{})
 	l.marks[name] = mark
 	l.mu.Unlock()
-	to, err := new(net.Dialer).DialContext(ctx, "unixgram", l.path)
+	to, err := new(net.Dialer).DialContext(ctx, "udp4", l.address())
 	if err != nil {
 		return nil, fmt.Errorf("mark haproxy's log: %w", err)
 	}
@@ -107,7 +121,31 @@ func (l *requestLog) attempts(ctx context.Context) (map[uint64]int, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("read haproxy's log: %w", context.Cause(ctx))
 	}
+	if err := l.lost(); err != nil {
+		return nil, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.tried), nil
+}
+
+// lost asks the kernel how many lines had no room: the last column of the socket's line
+// in /proc/net/udp, whose second column is its address, in hexadecimal digits.
+func (l *requestLog) lost() error {
+	table, err := os.ReadFile("/proc/net/udp")
+	if err != nil {
+		return fmt.Errorf("see whether haproxy's log is whole: %w", err)
+	}
+	port := fmt.Sprintf(":%04X", l.conn.LocalAddr().(*net.UDPAddr).Port)
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || !strings.HasSuffix(fields[1], port) {
+			continue
+		}
+		if drops := fields[len(fields)-1]; drops != "0" {
+			return fmt.Errorf("haproxy's log has lost %s lines, so its tries cannot be counted: ask for a lower rate, or raise the machine's net.core.rmem_max", drops)
+		}
+		return nil
+	}
+	return errors.New("see whether haproxy's log is whole: /proc/net/udp does not list its socket")
 }

@@ -1,0 +1,46 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Rest waits until each thread of each child of a process has slept once, or ended.
+// Programs that wait for events log a request right after its answer, and sleep only
+// then: what clients had got before the call is logged after it.
+func Rest(ctx context.Context, parent int) error {
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", parent))
+	if err != nil {
+		return nil //nolint:nilerr // it has ended, and its children with it
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for child := range strings.FieldsSeq(string(children)) {
+		threads, _ := filepath.Glob("/proc/" + child + "/task/*/stat") // only a bad pattern is an error
+		for _, thread := range threads {
+			for !rests(thread) {
+				select {
+				case <-tick.C:
+				case <-ctx.Done():
+					return fmt.Errorf("process %s never rests, so its log is behind: %w", child, context.Cause(ctx))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// rests tells whether a thread sleeps, or has ended; see proc_pid_stat(5). The command,
+// in parentheses, may hold any character.
+func rests(stat string) bool {
+	text, err := os.ReadFile(stat)
+	if err != nil {
+		return true
+	}
+	state := strings.TrimPrefix(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
+	return strings.HasPrefix(state, "S") || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
+}
