@@ -158,6 +158,10 @@ func (x Experiment) result(ctx context.Context, r *record, c *carrier, o *observ
 		Requests: new(lab.Account(requests, history.Truth, dead)),
 		Cost:     new(o.meter.cost()),
 	}
+	if checks, ok := x.Proxy.(proxy.Checks); ok {
+		out.Cost.CPU += checks.Checked().Seconds()
+		out.Cost.Propagation += checks.Checked().Seconds()
+	}
 	if err := errors.Join(err, triesErr, deadErr, historyErr); err != nil {
 		out.Failed = err.Error()
 	}

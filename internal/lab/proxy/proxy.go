@@ -12,6 +12,7 @@ import (
 	"context"
 	"io"
 	"net/netip"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
 )
@@ -74,6 +75,13 @@ type Proxy interface {
 	Exited() <-chan struct{}
 	// Stop ends the program and waits for it.
 	Stop(ctx context.Context) error
+}
+
+// Checks is a [Proxy] whose updates run a program to its end, as controllers check a file
+// before they let it be loaded.
+type Checks interface {
+	// Checked is the CPU that these programs took so far.
+	Checked() time.Duration
 }
 
 // Belief is what a proxy would route to.

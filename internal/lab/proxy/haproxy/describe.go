@@ -27,7 +27,7 @@ var program = proxy.Program{
 // Reload describes a HAProxy that is reloaded.
 func Reload() proxy.Description {
 	return describe("haproxy-reload", lab.ModelReload, "a new file, checked, and a reload by the master",
-		func(o proxy.Options) proxy.Proxy { return &reloaded{newInstance(o)} })
+		func(o proxy.Options) proxy.Proxy { return &reloaded{instance: newInstance(o)} })
 }
 
 // Runtime describes a HAProxy that is told by its runtime API.

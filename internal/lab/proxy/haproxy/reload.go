@@ -14,7 +14,13 @@ import (
 
 // reloaded is a HAProxy whose master starts a new worker for each new configuration.
 // The old one keeps its connections, and what it believes, until they end.
-type reloaded struct{ *instance }
+type reloaded struct {
+	*instance
+	checked time.Duration
+}
+
+// Checked implements [proxy.Checks].
+func (r *reloaded) Checked() time.Duration { return r.checked }
 
 // Update checks the new file before it reloads, as controllers do.
 func (r *reloaded) Update(ctx context.Context, backends []proxy.Backend) error {
@@ -22,7 +28,9 @@ func (r *reloaded) Update(ctx context.Context, backends []proxy.Backend) error {
 		return err
 	}
 	check := proxy.Command{Name: "haproxy -c", Path: r.options.Program, Args: []string{"-c", "-q", "-f", r.file()}, Noise: noise}
-	if _, err := check.Run(ctx); err != nil {
+	spent, err := check.Run(ctx)
+	r.checked += spent
+	if err != nil {
 		return err
 	}
 	return r.process.Signal(unix.SIGUSR2)

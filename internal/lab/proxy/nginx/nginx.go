@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +24,7 @@ type nginx struct {
 	process *proxy.Process
 	family  family
 	log     accessLog
+	checked time.Duration
 
 	mu         sync.Mutex
 	generation int
@@ -35,6 +37,9 @@ func newNginx(o proxy.Options) *nginx {
 		log: accessLog{path: filepath.Join(o.Dir, "access.log")},
 	}
 }
+
+// Checked implements [proxy.Checks].
+func (n *nginx) Checked() time.Duration { return n.checked }
 
 // Start implements [proxy.Proxy].
 func (n *nginx) Start(ctx context.Context) error {
@@ -114,7 +119,9 @@ func (n *nginx) Update(ctx context.Context, backends []proxy.Backend) error {
 		return err
 	}
 	check := proxy.Command{Name: "nginx -t", Path: n.options.Program, Args: append(n.args(next), "-t", "-q"), Noise: noise}
-	if _, err := check.Run(ctx); err != nil {
+	spent, err := check.Run(ctx)
+	n.checked += spent
+	if err != nil {
 		return err
 	}
 	if err := os.Rename(next, n.file()); err != nil {
