@@ -1,16 +1,13 @@
 package nginx
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // worker is a process that serves requests.
@@ -109,42 +106,4 @@ func (f *family) open(pid int) (int, error) {
 		err = errors.New("it has no log of a generation open")
 	}
 	return 0, fmt.Errorf("find the generation of nginx's worker %d: %w", pid, err)
-}
-
-// restPoll is how often a worker is looked at until it rests.
-const restPoll = time.Millisecond
-
-// rest waits until each worker has rested once or ended. Nginx logs a request right
-// after its answer, before it waits for the next event, and sleeps only then: what
-// clients have got before the call is logged after it.
-func (f *family) rest(ctx context.Context) error {
-	pids, err := f.children()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the master has ended, and with it all of them
-	}
-	if err != nil {
-		return err
-	}
-	tick := time.NewTicker(restPoll)
-	defer tick.Stop()
-	for _, pid := range pids {
-		for !rests(pid) {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return fmt.Errorf("nginx's worker %d never rests, so its log is behind: %w", pid, context.Cause(ctx))
-			}
-		}
-	}
-	return nil
-}
-
-// rests tells whether a process sleeps, or has ended: "17 (nginx) S ...".
-func rests(pid int) bool {
-	stat, err := os.ReadFile(process(pid, "stat"))
-	if err != nil {
-		return true
-	}
-	_, state, _ := strings.Cut(string(stat), ") ")
-	return strings.HasPrefix(state, "S") || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
 }

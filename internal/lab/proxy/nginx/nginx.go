@@ -135,7 +135,7 @@ func (n *nginx) Processes() []int { return []int{n.process.PID()} }
 
 // Attempts implements [proxy.Proxy].
 func (n *nginx) Attempts(ctx context.Context) (map[uint64]int, error) {
-	if err := n.family.rest(ctx); err != nil {
+	if err := proxy.Rest(ctx, n.process.PID()); err != nil {
 		return nil, err
 	}
 	return n.log.attempts()
