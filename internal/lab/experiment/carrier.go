@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
@@ -21,6 +22,7 @@ type carrier struct {
 	changed chan struct{}
 	reload  chan struct{}
 	updates int
+	handed  []proxy.Backend // the last time
 }
 
 func newCarrier(plan Plan, p proxy.Proxy, r *record) *carrier {
@@ -57,7 +59,7 @@ func (c *carrier) run(ctx context.Context) error {
 		case <-c.changed:
 			switch {
 			case c.plan.Model != lab.ModelReload:
-				err = handOver()
+				err = c.stream(ctx)
 			case c.plan.Timeline.Reload.OnChange && due == nil:
 				due = time.After(c.wait(last))
 			}
@@ -72,6 +74,15 @@ func (c *carrier) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// stream hands over what differs from what was handed over last: changes that came
+// while that was on its way may be part of it.
+func (c *carrier) stream(ctx context.Context) error {
+	if slices.Equal(c.record.toTell(), c.handed) {
+		return nil
+	}
+	return c.handOver(ctx)
 }
 
 // wait returns how long a change that is known now waits for its reload.
@@ -90,7 +101,8 @@ func (c *carrier) handOver(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	c.updates++
-	err := c.proxy.Update(limited, c.record.handOver())
+	c.handed = c.record.handOver()
+	err := c.proxy.Update(limited, c.handed)
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -66,15 +66,18 @@ type Experiment struct {
 func (x Experiment) Run(ctx context.Context, begin func() error) (lab.Proxy, error) {
 	r := newRecord(x.Clock.Now, x.Plan.Timeline.Length)
 	o := &observer{proxy: x.Proxy, record: r, meter: newMeter(x.Proxy.Processes, x.Clock.Now)}
-	if err := o.calibrate(ctx); err != nil {
-		return lab.Proxy{}, err
+	c := newCarrier(x.Plan, x.Proxy, r)
+	s := newStage(x.Plan, x.World, r, c)
+	for _, ready := range []func(context.Context) error{s.prepare, o.calibrate} {
+		if err := ready(ctx); err != nil {
+			return lab.Proxy{}, err
+		}
 	}
 	if err := begin(); err != nil {
 		return lab.Proxy{}, err
 	}
 	x.Clock.Start()
-	c := newCarrier(x.Plan, x.Proxy, r)
-	requests, err := x.play(ctx, r, c, o)
+	requests, err := x.play(ctx, s, c, o)
 	return x.result(ctx, r, c, o, requests, err), nil
 }
 
@@ -82,7 +85,7 @@ func (x Experiment) Run(ctx context.Context, begin func() error) (lab.Proxy, err
 var errOver = errors.New("the run is over")
 
 // play lets all goroutines of the experiment work until the run is over or one fails.
-func (x Experiment) play(ctx context.Context, r *record, c *carrier, o *observer) (requests []lab.Request, err error) {
+func (x Experiment) play(ctx context.Context, s *stage, c *carrier, o *observer) (requests []lab.Request, err error) {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var wg sync.WaitGroup
@@ -99,10 +102,9 @@ func (x Experiment) play(ctx context.Context, r *record, c *carrier, o *observer
 		requests, err = load.Run(running, x.load())
 		loaded <- err
 	}()
-	s := &stage{plan: x.Plan, world: x.World, record: r, carrier: c}
 	err = s.run(running)
 	if err == nil {
-		err = until(running, r.clock, x.Plan.Timeline.Length)
+		err = until(running, x.Clock.Now, x.Plan.Timeline.Length)
 	}
 	if err != nil {
 		stop(err)

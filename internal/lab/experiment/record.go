@@ -59,10 +59,18 @@ func (r *record) tell(e lab.Event, there bool) {
 
 // handOver says that the proxy is being told now, and of what.
 func (r *record) handOver() []proxy.Backend {
+	told := r.toTell()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.handed, r.agree = r.now(), false
 	poke(r.wake)
+	return told
+}
+
+// toTell returns all backends that are known to whatever tells the proxy, by address.
+func (r *record) toTell() []proxy.Backend {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	out := make([]proxy.Backend, 0, len(r.told))
 	for name, address := range r.told {
 		out = append(out, proxy.Backend{Name: name, Address: address})

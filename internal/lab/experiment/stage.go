@@ -33,9 +33,29 @@ type scene struct {
 	do func(ctx context.Context) error
 }
 
+func newStage(plan Plan, world World, r *record, c *carrier) *stage {
+	return &stage{plan: plan, world: world, record: r, carrier: c, started: map[string]chan error{}}
+}
+
+// prepare starts the backends for whose start the run leaves no time, and waits for
+// them: they are there when it begins, as those that come later are at their moment.
+func (s *stage) prepare(ctx context.Context) error {
+	defer s.starts.Wait()
+	for _, e := range s.plan.Timeline.Events {
+		if e.At > lead {
+			break
+		}
+		if e.Kind == lab.Add && s.started[e.Backend] == nil {
+			if err := s.start(ctx, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // run plays all events in order. It waits for the starts that it began.
 func (s *stage) run(ctx context.Context) error {
-	s.started = map[string]chan error{}
 	defer s.starts.Wait()
 	for _, scene := range s.scenes() {
 		if err := until(ctx, s.record.clock, scene.at); err != nil {
@@ -54,14 +74,16 @@ func (s *stage) scenes() []scene {
 	var out []scene
 	add := func(at lab.Moment, do func(context.Context) error) {
 		if at < s.plan.Timeline.Length {
-			out = append(out, scene{max(at, 0), do})
+			out = append(out, scene{at, do})
 		}
 	}
 	ends := map[string]lab.Moment{} // when the last process of each backend is over
 	for _, e := range s.plan.Timeline.Events {
 		switch e.Kind {
 		case lab.Add:
-			add(max(e.At-lead, ends[e.Backend]), func(ctx context.Context) error { return s.start(ctx, e) })
+			if _, back := ends[e.Backend]; back || e.At > lead { // else it is prepared
+				add(max(e.At-lead, ends[e.Backend]), func(ctx context.Context) error { return s.start(ctx, e) })
+			}
 			add(e.At, func(ctx context.Context) error { return s.add(ctx, e) })
 			ends[e.Backend] = s.plan.Timeline.Length
 		case lab.Remove, lab.Lose:

@@ -86,7 +86,10 @@ func perform(t *testing.T, plan Plan, takes time.Duration) ([]string, error) {
 		d.clock.Start()
 		r := newRecord(d.clock.Now, plan.Timeline.Length)
 		c := newCarrier(plan, told{diary: d, takes: takes}, r)
-		s := &stage{plan: plan, world: d, record: r, carrier: c}
+		s := newStage(plan, d, r, c)
+		if err := s.prepare(t.Context()); err != nil {
+			t.Error(err)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- c.run(ctx) }()
@@ -186,9 +189,31 @@ func TestBackendThatDoesNotStart(t *testing.T) {
 		d.clock.Start()
 		plan := Plan{Timeline: lab.Timeline{Events: []lab.Event{added(2, "a1")}, Length: seconds(9)}}
 		r := newRecord(d.clock.Now, plan.Timeline.Length)
-		s := &stage{plan: plan, world: d, record: r, carrier: newCarrier(plan, told{diary: d}, r)}
+		s := newStage(plan, d, r, newCarrier(plan, told{diary: d}, r))
 		if err := s.run(t.Context()); err == nil || err.Error() != "no room for a1" {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// Changes of one moment are handed over once, or in parts, but never the same twice.
+func TestNothingIsToldTwice(t *testing.T) {
+	events := []lab.Event{added(2, "a1"), added(2, "a2"), added(2, "a3"), added(2, "a4")}
+	got, err := perform(t, Plan{Model: lab.ModelStream, Timeline: lab.Timeline{Events: events, Length: seconds(9)}}, 100*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := 0
+	for _, line := range got {
+		if _, set, tells := strings.Cut(line, " tell "); tells {
+			if n := strings.Count(set, "a"); n <= last {
+				t.Errorf("told %q after %d backends", line, last)
+			} else {
+				last = n
+			}
+		}
+	}
+	if last != 4 {
+		t.Errorf("told of %d backends, want 4", last)
+	}
 }

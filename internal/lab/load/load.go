@@ -28,8 +28,9 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
 )
 
-// Run sends Rate times Length requests to Address, the first one now, and returns them
-// in order of Due, each with its outcome. It returns once the last one has ended: at
+// Run sends Rate times Length requests to Address, the first one due at moment 0 of the
+// Clock and the last before Length, and returns them in order of Due, each with its
+// outcome. It is called when the run begins; what is due already is sent at once, late. It returns once the last one has ended: at
 // most Timeout after it was due.
 //
 // An error says which option is out of bounds. When ctx ends, Run closes all connections
@@ -53,13 +54,12 @@ func Run(ctx context.Context, options Options) ([]lab.Request, error) {
 	return requests, nil
 }
 
-// schedule returns all requests, due from now on.
+// schedule returns all requests, due from the start of the run on.
 func (o Options) schedule() []lab.Request {
-	first := o.Clock()
 	requests := make([]lab.Request, lab.Due(o.Rate, o.Length))
 	for n := range requests {
 		requests[n].ID = uint64(n + 1)
-		requests[n].Due = first + lab.Moment(n)*lab.Moment(time.Second)/lab.Moment(o.Rate)
+		requests[n].Due = lab.Moment(n) * lab.Moment(time.Second) / lab.Moment(o.Rate)
 	}
 	return requests
 }

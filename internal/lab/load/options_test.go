@@ -32,6 +32,24 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestALateStartShiftsNoRequest: they are due as the run has it, however late the load
+// begins, and none of them after its end.
+func TestALateStartShiftsNoRequest(t *testing.T) {
+	o := twenty(serve(t, backend))
+	clock := o.Clock
+	late := 500 * ms
+	o.Clock = func() lab.Moment { return clock() + late }
+	requests := run(t, o)
+	for n, r := range requests {
+		if want := lab.Moment(n) * lab.Moment(time.Second) / lab.Moment(o.Rate); r.Due != want {
+			t.Errorf("request %d is due at %v, want %v", r.ID, r.Due, want)
+		}
+	}
+	if last := requests[len(requests)-1]; last.Due >= o.Length || requests[0].Sent < late {
+		t.Errorf("the last is due at %v of %v, the first was sent at %v", last.Due, o.Length, requests[0].Sent)
+	}
+}
+
 // TestEveryRequestIsDueWithinLength: as many as begin in it, to the nanosecond.
 func TestEveryRequestIsDueWithinLength(t *testing.T) {
 	o := twenty(serve(t, backend))
