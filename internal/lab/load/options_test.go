@@ -3,6 +3,7 @@ package load_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/load"
