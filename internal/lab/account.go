@@ -7,15 +7,15 @@ import (
 )
 
 // Account sums up the requests of a run. Each of them is in exactly one class: law of
-// [Requests]. truth is when each backend was routable, dead are the tries in vain; both
+// [Requests]. truth is when each backend was routable, inVain are the tries in vain; both
 // in any order, spans of one backend may touch or overlap. Nothing of it is changed.
 //
 // A request that was not answered by a backend is a failure. It is one that must be, a
 // NoBackend, when no backend was routable at any moment from Due to Done, both included.
-func Account(requests []Request, truth []BackendSpan, dead []Attempt) Requests {
+func Account(requests []Request, truth []BackendSpan, inVain []TryInVain) Requests {
 	account := Requests{
-		Sent: len(requests), DeadAttempts: len(dead),
-		FailedBy: make(map[Outcome]int), Dead: firstAttempts(dead),
+		Due: len(requests), InVain: len(inVain),
+		FailedBy: make(map[Outcome]int), TriesInVain: firstTries(inVain),
 	}
 	routable, some := stretchesByBackend(truth), stretchesOf(truth)
 	var latencies, lateness []Moment
@@ -63,10 +63,10 @@ func firstFailures(failures []Request) []Request {
 	return append([]Request{}, failures[:min(len(failures), MaxFailures)]...)
 }
 
-// firstAttempts returns the first of dead, never nil.
-func firstAttempts(dead []Attempt) []Attempt {
-	sorted := slices.SortedStableFunc(slices.Values(dead), func(a, b Attempt) int { return cmp.Compare(a.At, b.At) })
-	return append([]Attempt{}, sorted[:min(len(sorted), MaxFailures)]...)
+// firstTries returns the first of inVain, never nil.
+func firstTries(inVain []TryInVain) []TryInVain {
+	sorted := slices.SortedStableFunc(slices.Values(inVain), func(a, b TryInVain) int { return cmp.Compare(a.At, b.At) })
+	return append([]TryInVain{}, sorted[:min(len(sorted), MaxFailures)]...)
 }
 
 // stretches are spans in order that neither are empty nor touch.

@@ -37,8 +37,8 @@ var (
 		}
 		return all
 	})
-	tries = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Attempt {
-		return Attempt{At: moments.Draw(t, "at"), Backend: backends.Draw(t, "backend"), Refused: rapid.Bool().Draw(t, "refused")}
+	tries = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) TryInVain {
+		return TryInVain{At: moments.Draw(t, "at"), Backend: backends.Draw(t, "backend"), Refused: rapid.Bool().Draw(t, "refused")}
 	}), 0, 10)
 )
 
@@ -58,7 +58,7 @@ func routableBetween(truth []BackendSpan, backend string, from, to Moment) bool 
 func bruteForce(requests []Request, truth []BackendSpan) (a Requests) {
 	a.FailedBy = make(map[Outcome]int)
 	for _, r := range requests {
-		a.Sent++
+		a.Due++
 		if r.Outcome == Answered && r.Attempts > 1 {
 			a.RetriedAway++
 		}
@@ -81,17 +81,17 @@ func bruteForce(requests []Request, truth []BackendSpan) (a Requests) {
 
 func TestAccountIsItsDefinitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		requests, truth, dead := loads.Draw(t, "load"), spans.Draw(t, "truth"), tries.Draw(t, "dead")
-		got, want := Account(requests, truth, dead), bruteForce(requests, truth)
+		requests, truth, inVain := loads.Draw(t, "load"), spans.Draw(t, "truth"), tries.Draw(t, "in vain")
+		got, want := Account(requests, truth, inVain), bruteForce(requests, truth)
 
 		failures, late, latency := got.Failures, got.Lateness, got.Latency
-		if len(failures) != got.Failed || got.DeadAttempts != len(dead) || len(got.Dead) != len(dead) {
-			t.Fatalf("%d failures of %d, %d dead attempts of %d", len(failures), got.Failed, len(got.Dead), len(dead))
+		if len(failures) != got.Failed || got.InVain != len(inVain) || len(got.TriesInVain) != len(inVain) {
+			t.Fatalf("%d failures of %d, %d tries in vain of %d", len(failures), got.Failed, len(got.TriesInVain), len(inVain))
 		}
 		if latency.Max < latency.P99 || latency.P99 < latency.P50 || late.Max < late.P99 || late.P99 < late.P50 {
 			t.Fatalf("quantiles out of order: %+v, %+v", latency, late)
 		}
-		got.Failures, got.Dead, got.DeadAttempts, got.Latency, got.Lateness = nil, nil, 0, Quantiles{}, Quantiles{}
+		got.Failures, got.TriesInVain, got.InVain, got.Latency, got.Lateness = nil, nil, 0, Quantiles{}, Quantiles{}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
 		}
@@ -109,8 +109,8 @@ func TestEachRequestIsInOneClass(t *testing.T) {
 		if sum != got.Failed {
 			t.Fatalf("failed by %v, but %d failed", got.FailedBy, got.Failed)
 		}
-		if classes := got.Answered + got.AnsweredByRemoved + got.Failed + got.NoBackend + got.Unsent; classes != got.Sent {
-			t.Fatalf("%d in classes, %d sent", classes, got.Sent)
+		if classes := got.Answered + got.AnsweredByRemoved + got.Failed + got.NoBackend + got.Unsent; classes != got.Due {
+			t.Fatalf("%d in classes, %d due", classes, got.Due)
 		}
 		// One request at a time: each is counted once, and the whole is the sum.
 		for _, r := range requests {
@@ -129,14 +129,14 @@ func TestEachRequestIsInOneClass(t *testing.T) {
 
 func TestAccountKeepsItsInputAndOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		requests, truth, dead := loads.Draw(t, "load"), spans.Draw(t, "truth"), tries.Draw(t, "dead")
-		r, b, d := slices.Clone(requests), slices.Clone(truth), slices.Clone(dead)
-		got := Account(requests, truth, dead)
-		if !slices.Equal(r, requests) || !slices.Equal(b, truth) || !slices.Equal(d, dead) {
+		requests, truth, inVain := loads.Draw(t, "load"), spans.Draw(t, "truth"), tries.Draw(t, "in vain")
+		r, b, d := slices.Clone(requests), slices.Clone(truth), slices.Clone(inVain)
+		got := Account(requests, truth, inVain)
+		if !slices.Equal(r, requests) || !slices.Equal(b, truth) || !slices.Equal(d, inVain) {
 			t.Fatal("the input changed")
 		}
 		slices.Reverse(requests)
-		if diff := cmp.Diff(got, Account(requests, truth, dead)); diff != "" {
+		if diff := cmp.Diff(got, Account(requests, truth, inVain)); diff != "" {
 			t.Fatalf("the order of the input matters: %s", diff)
 		}
 	})
@@ -174,23 +174,23 @@ func TestAccountAtTheBorders(t *testing.T) {
 }
 
 func TestListsAreBoundedAndCountsComplete(t *testing.T) {
-	requests, dead := make([]Request, MaxFailures+7), make([]Attempt, MaxFailures+9)
+	requests, inVain := make([]Request, MaxFailures+7), make([]TryInVain, MaxFailures+9)
 	for i := range requests {
 		due := Moment(len(requests) - i)
 		requests[i] = Request{ID: uint64(due), Due: due, Done: due, Outcome: Refused}
 	}
-	for i := range dead {
-		dead[i].At = Moment(len(dead) - i)
+	for i := range inVain {
+		inVain[i].At = Moment(len(inVain) - i)
 	}
-	got := Account(requests, []BackendSpan{{Backend: "a", To: 1 << 40}}, dead)
-	if got.Failed != len(requests) || got.FailedBy[Refused] != len(requests) || got.DeadAttempts != len(dead) {
-		t.Errorf("counted %d failed, %d dead", got.Failed, got.DeadAttempts)
+	got := Account(requests, []BackendSpan{{Backend: "a", To: 1 << 40}}, inVain)
+	if got.Failed != len(requests) || got.FailedBy[Refused] != len(requests) || got.InVain != len(inVain) {
+		t.Errorf("counted %d failed, %d in vain", got.Failed, got.InVain)
 	}
 	if len(got.Failures) != MaxFailures || got.Failures[0].ID != 1 || got.Failures[MaxFailures-1].ID != MaxFailures {
 		t.Errorf("%d failures listed, not the first %d", len(got.Failures), MaxFailures)
 	}
-	if len(got.Dead) != MaxFailures || got.Dead[0].At != 1 || got.Dead[MaxFailures-1].At != MaxFailures {
-		t.Errorf("%d dead attempts listed, not the first %d", len(got.Dead), MaxFailures)
+	if len(got.TriesInVain) != MaxFailures || got.TriesInVain[0].At != 1 || got.TriesInVain[MaxFailures-1].At != MaxFailures {
+		t.Errorf("%d tries in vain listed, not the first %d", len(got.TriesInVain), MaxFailures)
 	}
 }
 

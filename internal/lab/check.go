@@ -45,8 +45,8 @@ func (p Proxy) addsUp(rate int, length Moment) error {
 		return nil
 	}
 	c := p.Requests
-	if sum := c.Answered + c.AnsweredByRemoved + c.Failed + c.NoBackend + c.Unsent; sum != c.Sent {
-		return fmt.Errorf("proxy %s: %d requests were due, but %d are accounted for", p.Name, c.Sent, sum)
+	if sum := c.Answered + c.AnsweredByRemoved + c.Failed + c.NoBackend + c.Unsent; sum != c.Due {
+		return fmt.Errorf("proxy %s: %d requests were due, but %d are accounted for", p.Name, c.Due, sum)
 	}
 	by := 0
 	for _, n := range c.FailedBy {
@@ -55,8 +55,8 @@ func (p Proxy) addsUp(rate int, length Moment) error {
 	if by != c.Failed {
 		return fmt.Errorf("proxy %s: %d requests failed, but %d have a cause", p.Name, c.Failed, by)
 	}
-	if due := Due(rate, length); c.Sent != due {
-		return fmt.Errorf("proxy %s: %d requests are accounted for, but %d were due", p.Name, c.Sent, due)
+	if due := Due(rate, length); c.Due != due {
+		return fmt.Errorf("proxy %s: %d requests are accounted for, but %d were due", p.Name, c.Due, due)
 	}
 	return nil
 }

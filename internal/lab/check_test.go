@@ -11,7 +11,7 @@ func ran(name string, model Model, program string, wrongFor float64) Proxy {
 		p.Wrong.Windows = []Span{{From: 0, To: Moment(wrongFor * 1e9)}}
 	}
 	if program != "" {
-		p.Requests = &Requests{Sent: 10, Answered: 6, AnsweredByRemoved: 1, Failed: 2, NoBackend: 1, FailedBy: map[Outcome]int{Reset: 1, Status: 1}}
+		p.Requests = &Requests{Due: 10, Answered: 6, AnsweredByRemoved: 1, Failed: 2, NoBackend: 1, FailedBy: map[Outcome]int{Reset: 1, Status: 1}}
 	}
 	return p
 }
@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 		"proxy model:stream was wrong 1 times: a plain stream is never wrong":       func(p []Proxy) { p[0].Wrong.Windows = []Span{{0, 1}} },
 		"proxy nginx: 10 requests were due, but 9 are accounted for":                func(p []Proxy) { p[2].Requests.Answered-- },
 		"proxy nginx: 2 requests failed, but 3 have a cause":                        func(p []Proxy) { p[2].Requests.FailedBy[TimedOut] = 1 },
-		"proxy nginx: 9 requests are accounted for, but 10 were due":                func(p []Proxy) { p[2].Requests.Sent, p[2].Requests.Answered = 9, 5 },
+		"proxy nginx: 9 requests are accounted for, but 10 were due":                func(p []Proxy) { p[2].Requests.Due, p[2].Requests.Answered = 9, 5 },
 		"proxy nginx was wrong for 10ms and envoy-xds for 10ms: the one that reloa": func(p []Proxy) { p[2].Wrong = p[3].Wrong },
 	} {
 		err := checked(change)

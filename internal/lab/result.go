@@ -107,19 +107,19 @@ type Request struct {
 	Attempts int `json:"attempts,omitempty"`
 }
 
-// Attempt is one try of a proxy to reach a backend in vain, as seen at the address: a
+// TryInVain is one try of a proxy to reach a backend in vain, as seen at the address: a
 // connection that was refused or never answered, or data that a dead connection took.
-type Attempt struct {
+type TryInVain struct {
 	At      Moment `json:"at"`
 	Backend string `json:"backend"`
 	// Refused: the address said no. Otherwise it said nothing.
 	Refused bool `json:"refused"`
 }
 
-// Requests is the account of all requests. Sent = Answered + AnsweredByRemoved +
+// Requests is the account of all requests. Due = Answered + AnsweredByRemoved +
 // Failed + NoBackend + Unsent: each request is in exactly one of them.
 type Requests struct {
-	Sent     int `json:"sent"`
+	Due      int `json:"due"`      // how many there were in all
 	Answered int `json:"answered"` // by a backend that was routable at some time between Due and Done
 	// AnsweredByRemoved: by a backend that was not routable any more, but still served.
 	AnsweredByRemoved int `json:"answeredByRemoved"`
@@ -131,17 +131,17 @@ type Requests struct {
 	FailedBy map[Outcome]int `json:"failedBy"`
 	// RetriedAway: answered, but only after the proxy had tried another backend in vain.
 	RetriedAway int `json:"retriedAway"`
-	// DeadAttempts counts the tries in vain. A request may cost several, or none if it found
+	// InVain counts the tries in vain. A request may cost several, or none if it found
 	// a live backend first.
-	DeadAttempts int `json:"deadAttempts"`
+	InVain int `json:"inVain"`
 	// Latency of the answered ones, Answered or AnsweredByRemoved.
 	Latency Quantiles `json:"latency"`
 	// Lateness is how late requests went out: whether the generator kept up.
 	Lateness Quantiles `json:"lateness"`
 	// Failures are the requests counted in Failed, in order of Due; at most MaxFailures.
 	Failures []Request `json:"failures"`
-	// Dead are the tries counted in DeadAttempts, in order; at most MaxFailures.
-	Dead []Attempt `json:"dead"`
+	// TriesInVain are those counted in InVain, in order; at most MaxFailures.
+	TriesInVain []TryInVain `json:"triesInVain"`
 }
 
 // MaxFailures bounds how many failures a result lists; the counts are complete.

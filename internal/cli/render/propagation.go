@@ -101,7 +101,7 @@ func failure(p lab.Proxy) string {
 }
 
 func requestTable(r lab.Result) Table {
-	t := Table{Header: []string{"REQUESTS", "SENT", "ANSWERED", "FAILED", "IN VAIN", "RETRIED", "P50", "P99", "MAX", ""}}
+	t := Table{Header: []string{"REQUESTS", "DUE", "ANSWERED", "FAILED", "IN VAIN", "RETRIED", "P50", "P99", "MAX", ""}}
 	for _, p := range r.Proxies {
 		q := p.Requests
 		if q == nil {
@@ -109,8 +109,8 @@ func requestTable(r lab.Result) Table {
 		}
 		l := q.Latency
 		t.proxyRows(p.Name, []string{
-			report.Number(q.Sent), report.Number(q.Answered + q.AnsweredByRemoved), report.Number(q.Failed),
-			report.Number(q.DeadAttempts), report.Number(q.RetriedAway),
+			report.Number(q.Due), report.Number(q.Answered + q.AnsweredByRemoved), report.Number(q.Failed),
+			report.Number(q.InVain), report.Number(q.RetriedAway),
 			report.Seconds(l.P50), report.Seconds(l.P99), report.Seconds(l.Max),
 		}, report.Beside(*q))
 	}

@@ -66,19 +66,19 @@ func (a *Arena) Serving() []lab.BackendSpan {
 	return spans
 }
 
-// Attempts returns the tries to reach a backend in vain up to now, in order. Each is
+// TriesInVain returns the tries to reach a backend in vain up to now, in order. Each is
 // that of the backend which had the address then, or last; where none ever had it, the
 // address stands for the name. An error means that packets were missed, so that the
 // count is too low.
-func (a *Arena) Attempts() ([]lab.Attempt, error) {
+func (a *Arena) TriesInVain() ([]lab.TryInVain, error) {
 	found, err := a.tap.inVain()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	attempts := make([]lab.Attempt, len(found))
+	tries := make([]lab.TryInVain, len(found))
 	for i, f := range found {
-		attempts[i] = lab.Attempt{At: f.at, Backend: a.nameAt(f.address, f.at), Refused: f.refused}
+		tries[i] = lab.TryInVain{At: f.at, Backend: a.nameAt(f.address, f.at), Refused: f.refused}
 	}
-	return attempts, err
+	return tries, err
 }
 
 func (a *Arena) nameAt(address netip.Addr, at lab.Moment) string {

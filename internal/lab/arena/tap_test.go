@@ -97,8 +97,8 @@ func broken(err error) bool {
 }
 
 var (
-	refusal = lab.Attempt{Backend: "one", Refused: true}
-	silence = lab.Attempt{Backend: "one"}
+	refusal = lab.TryInVain{Backend: "one", Refused: true}
+	silence = lab.TryInVain{Backend: "one"}
 )
 
 // TestTriesInVain: what clients do at the address of backend one, and how often that
@@ -108,7 +108,7 @@ func TestTriesInVain(t *testing.T) {
 		name  string
 		delay time.Duration
 		do    func(t *testing.T, a *arena.Arena)
-		want  []lab.Attempt
+		want  []lab.TryInVain
 	}{
 		{"answers are not", 0, func(t *testing.T, _ *arena.Arena) {
 			c := dial(t)
@@ -116,20 +116,20 @@ func TestTriesInVain(t *testing.T) {
 				c.ask()
 				c.mustAnswer()
 			}
-		}, []lab.Attempt{}},
+		}, []lab.TryInVain{}},
 		{"a refused connection", 0, func(t *testing.T, a *arena.Arena) {
 			end(t, a, "one", lab.Kill)
 			untilDead(t)
 			if err := connect(time.Second); !refused(err) {
 				t.Error(err)
 			}
-		}, []lab.Attempt{refusal}},
+		}, []lab.TryInVain{refusal}},
 		{"a connection that is never answered, with its repetitions", 0, func(t *testing.T, a *arena.Arena) {
 			end(t, a, "one", lab.Vanish)
 			if err := connect(3500 * time.Millisecond); !os.IsTimeout(err) {
 				t.Error(err)
 			}
-		}, []lab.Attempt{silence}},
+		}, []lab.TryInVain{silence}},
 		{"two connections that are never answered", 0, func(t *testing.T, a *arena.Arena) {
 			end(t, a, "one", lab.Vanish)
 			for range 2 {
@@ -137,7 +137,7 @@ func TestTriesInVain(t *testing.T) {
 					t.Error(err)
 				}
 			}
-		}, []lab.Attempt{silence, silence}},
+		}, []lab.TryInVain{silence, silence}},
 		{"data on a connection that the dead do not know", 0, func(t *testing.T, a *arena.Arena) {
 			c := dial(t)
 			c.ask()
@@ -146,7 +146,7 @@ func TestTriesInVain(t *testing.T) {
 			c.mustFail(broken)
 			c.ask()
 			c.mustFail(broken)
-		}, []lab.Attempt{refusal}},
+		}, []lab.TryInVain{refusal}},
 		{"data on a kept connection to a vanished address, with its repetitions", 0, func(t *testing.T, a *arena.Arena) {
 			c := dial(t)
 			c.ask()
@@ -154,25 +154,25 @@ func TestTriesInVain(t *testing.T) {
 			end(t, a, "one", lab.Vanish)
 			c.ask()
 			c.mustFail(os.IsTimeout)
-		}, []lab.Attempt{silence}},
+		}, []lab.TryInVain{silence}},
 		{"what is under way when it is killed is not", time.Minute, func(t *testing.T, a *arena.Arena) {
 			c := dial(t)
 			c.begin()
 			end(t, a, "one", lab.Kill)
 			c.mustFail(broken)
-		}, []lab.Attempt{}},
+		}, []lab.TryInVain{}},
 		{"what is under way when it vanishes is not, and meets silence", time.Minute, func(t *testing.T, a *arena.Arena) {
 			c := dial(t)
 			c.begin()
 			end(t, a, "one", lab.Vanish)
 			c.mustFail(os.IsTimeout)
-		}, []lab.Attempt{}},
+		}, []lab.TryInVain{}},
 		{"what is under way when it stops is answered", 200 * time.Millisecond, func(t *testing.T, a *arena.Arena) {
 			c := dial(t)
 			c.begin()
 			end(t, a, "one", lab.Stop)
 			c.mustAnswer()
-		}, []lab.Attempt{}},
+		}, []lab.TryInVain{}},
 		{"of an old connection at the next owner of the address", 0, func(t *testing.T, a *arena.Arena) {
 			c := dial(t)
 			c.ask()
@@ -181,17 +181,17 @@ func TestTriesInVain(t *testing.T) {
 			start(t, a, "two", "10.0.1.11")
 			c.ask()
 			c.mustFail(broken)
-		}, []lab.Attempt{{Backend: "two", Refused: true}}},
+		}, []lab.TryInVain{{Backend: "two", Refused: true}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := newSlowArena(t, test.delay)
 			start(t, a, "one", "10.0.1.11")
 			test.do(t, a)
-			got, err := a.Attempts()
+			got, err := a.TriesInVain()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(lab.Attempt{}, "At")); diff != "" {
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(lab.TryInVain{}, "At")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -211,7 +211,7 @@ func TestATryIsDated(t *testing.T) {
 		}
 		moments = append(moments, clock())
 	}
-	got, err := a.Attempts()
+	got, err := a.TriesInVain()
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%v %v, want three", got, err)
 	}

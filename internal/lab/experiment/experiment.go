@@ -25,9 +25,10 @@ type World interface {
 	// StartBackend returns once the backend answers.
 	StartBackend(ctx context.Context, name string, address netip.Addr) error
 	EndBackend(name string, end lab.End) error
-	// Serving is when each backend answered, and Attempts are the tries in vain, so far.
+	// Serving is when each backend answered so far. TriesInVain are the tries of the
+	// proxy to reach one that did not.
 	Serving() []lab.BackendSpan
-	Attempts() ([]lab.Attempt, error)
+	TriesInVain() ([]lab.TryInVain, error)
 }
 
 // Plan is what one experiment does.
@@ -151,20 +152,20 @@ func (x Experiment) result(ctx context.Context, r *record, c *carrier, o *observ
 	for i := range requests {
 		requests[i].Attempts = tries[requests[i].ID]
 	}
-	dead, deadErr := x.World.Attempts()
+	inVain, inVainErr := x.World.TriesInVain()
 	history, historyErr := r.history()
 	out := lab.Proxy{
 		Name: x.Plan.Name, Model: x.Plan.Model,
 		Truth: history.Truth, Belief: history.Belief, Wrong: history.Wrong,
 		Serving: x.World.Serving(), Updates: c.updates,
-		Requests: new(lab.Account(requests, history.Truth, dead)),
+		Requests: new(lab.Account(requests, history.Truth, inVain)),
 		Cost:     new(o.meter.cost()),
 	}
 	if checks, ok := x.Proxy.(proxy.Checks); ok {
 		out.Cost.CPU += checks.Checked().Seconds()
 		out.Cost.Propagation += checks.Checked().Seconds()
 	}
-	if err := errors.Join(err, triesErr, deadErr, historyErr); err != nil {
+	if err := errors.Join(err, triesErr, inVainErr, historyErr); err != nil {
 		out.Failed = err.Error()
 	}
 	return out

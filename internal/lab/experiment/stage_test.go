@@ -46,8 +46,8 @@ func (d *diary) EndBackend(name string, end lab.End) error {
 	return nil
 }
 
-func (d *diary) Serving() []lab.BackendSpan       { return nil }
-func (d *diary) Attempts() ([]lab.Attempt, error) { return nil, nil }
+func (d *diary) Serving() []lab.BackendSpan            { return nil }
+func (d *diary) TriesInVain() ([]lab.TryInVain, error) { return nil, nil }
 
 // told is a proxy that notes what it is told, and takes a while over it.
 type told struct {

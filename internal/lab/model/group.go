@@ -39,14 +39,14 @@ func (m *member) live(policy lab.Policy, late lab.Moment) {
 	plain := lab.ModelReload
 	switch m.spec.Model {
 	case lab.ModelStream:
-		plain, m.lag = lab.ModelStream, m.spec.delay+late
+		plain, m.delay = lab.ModelStream, m.spec.delay+late
 	case lab.ModelDNS:
 		m.schedule = func(changed, _ lab.Moment) lab.Moment { return ask(changed, late, m.spec.ttl) }
 	case lab.ModelReload:
 		if m.spec.policy != nil {
 			policy = *m.spec.policy
 		}
-		m.lag, m.loaded = late, -policy.Interval
+		m.delay, m.loaded = late, -policy.Interval
 		if policy.OnChange {
 			m.schedule = func(changed, loaded lab.Moment) lab.Moment {
 				return max(changed+policy.Batch, loaded+policy.Interval)

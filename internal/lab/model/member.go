@@ -15,7 +15,7 @@ type member struct {
 	group   *group
 	cluster *Cluster
 	events  []lab.Event // that it has not heard of
-	lag     lab.Moment  // from an event until it hears of it
+	delay   lab.Moment  // from an event until it hears of it
 
 	// schedule says when to load, given when the first change came that is not loaded
 	// and when the last load was; nil: at reload events only.
@@ -45,7 +45,7 @@ type drained struct {
 func (m *member) next() lab.Moment {
 	next := m.load
 	if len(m.events) > 0 {
-		next = min(next, m.events[0].At+m.lag)
+		next = min(next, m.events[0].At+m.delay)
 	}
 	if len(m.draining) > 0 {
 		next = min(next, m.draining[0].at+m.spec.drain)
@@ -57,7 +57,7 @@ func (m *member) next() lab.Moment {
 // up to its moment, and it loads before old workers end.
 func (m *member) act(now lab.Moment) error {
 	m.now = now
-	for len(m.events) > 0 && m.events[0].At+m.lag <= now {
+	for len(m.events) > 0 && m.events[0].At+m.delay <= now {
 		if err := m.hear(m.events[0]); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ type spansOf struct {
 	first                                  lab.Moment
 	wrong                                  lab.Moment
 	truth, serving, belief, missing, stale []lab.BackendSpan
-	dead                                   []lab.Attempt
+	inVain                                 []lab.TryInVain
 }
 
 // rowsOf returns the backends to draw in order of their first time, and how many are
@@ -43,9 +43,9 @@ func rowsOf(p lab.Proxy, limit int) (rows []*spansOf, left int) {
 	each(p.Wrong.Missing, func(s *spansOf, b lab.BackendSpan) { s.missing, s.wrong = append(s.missing, b), s.wrong+b.To-b.From })
 	each(p.Wrong.Stale, func(s *spansOf, b lab.BackendSpan) { s.stale, s.wrong = append(s.stale, b), s.wrong+b.To-b.From })
 	if p.Requests != nil {
-		for _, a := range p.Requests.Dead {
+		for _, a := range p.Requests.TriesInVain {
 			s := of(a.Backend, a.At)
-			s.dead = append(s.dead, a)
+			s.inVain = append(s.inVain, a)
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b *spansOf) int { return cmp.Compare(b.wrong, a.wrong) })

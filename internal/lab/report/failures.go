@@ -11,7 +11,7 @@ import (
 // tries draws those in vain as ticks below the belief that led to them.
 func (c *canvas) tries(s *spansOf, l lane) {
 	bins := make(map[int]int)
-	for _, a := range s.dead {
+	for _, a := range s.inVain {
 		bins[c.bin(a.At)]++
 	}
 	for bin := range c.bins {

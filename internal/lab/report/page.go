@@ -27,7 +27,7 @@ type row struct {
 	CPU, Memory                            string
 }
 
-type requestCells struct{ Sent, Failed, Tries, Retried string }
+type requestCells struct{ Due, Failed, Tries, Retried string }
 
 func pageOf(r lab.Result, by budget) page {
 	steps, more := Steps(r, 0)
@@ -77,7 +77,7 @@ func rowOf(p lab.Proxy, most float64) row {
 		P50: Seconds(w.P50), P99: Seconds(w.P99), Max: Seconds(w.Max), Updates: Number(p.Updates),
 	}
 	if q := p.Requests; q != nil {
-		out.Requests = &requestCells{Number(q.Sent), Number(q.Failed), Number(q.DeadAttempts), Number(q.RetriedAway)}
+		out.Requests = &requestCells{Number(q.Due), Number(q.Failed), Number(q.InVain), Number(q.RetriedAway)}
 	}
 	if c := p.Cost; c != nil {
 		out.CPU, out.Memory = fmt.Sprintf("%.2f s", c.Propagation), Memory(c.Memory)

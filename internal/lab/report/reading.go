@@ -63,12 +63,12 @@ func longest(p lab.Proxy) string {
 func cost(r lab.Requests) string {
 	text := "no request failed"
 	if r.Failed > 0 {
-		text = fmt.Sprintf("%s of %s failed (%s)", Number(r.Failed), plural(r.Sent, "request", "requests"), percent(r.Failed, r.Sent))
+		text = fmt.Sprintf("%s of %s failed (%s)", Number(r.Failed), plural(r.Due, "request", "requests"), percent(r.Failed, r.Due))
 	}
-	if r.DeadAttempts == 0 {
+	if r.InVain == 0 {
 		return text
 	}
-	text += ", " + plural(r.DeadAttempts, "try", "tries") + " went to the dead in vain"
+	text += ", " + plural(r.InVain, "try", "tries") + " went to the dead in vain"
 	if r.RetriedAway > 0 {
 		text += " (" + plural(r.RetriedAway, "request was", "requests were") + " answered only on a retry)"
 	}

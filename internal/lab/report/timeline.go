@@ -108,11 +108,11 @@ func facts(p lab.Proxy) string {
 	if q == nil {
 		return text
 	}
-	text += fmt.Sprintf(" · %s of %s failed", Number(q.Failed), plural(q.Sent, "request", "requests"))
+	text += fmt.Sprintf(" · %s of %s failed", Number(q.Failed), plural(q.Due, "request", "requests"))
 	if by := FailedBy(*q); by != "" {
 		text += " (" + by + ")"
 	}
-	text += fmt.Sprintf(" · %s in vain, %s retried away", plural(q.DeadAttempts, "try", "tries"), Number(q.RetriedAway))
+	text += fmt.Sprintf(" · %s in vain, %s retried away", plural(q.InVain, "try", "tries"), Number(q.RetriedAway))
 	return text
 }
 
@@ -150,7 +150,7 @@ func (c *canvas) notes(p lab.Proxy, left int) {
 	if n := len(p.Belief) + len(p.Truth); n > 2*c.bins {
 		c.Notes = append(c.Notes, "Stretches closer than "+Seconds(c.length/lab.Moment(c.bins))+" are drawn as one.")
 	}
-	if q := p.Requests; q != nil && (q.Failed > len(q.Failures) || q.DeadAttempts > len(q.Dead)) {
-		c.Notes = append(c.Notes, fmt.Sprintf("The first %s failed requests and %s tries in vain are drawn.", Number(len(q.Failures)), Number(len(q.Dead))))
+	if q := p.Requests; q != nil && (q.Failed > len(q.Failures) || q.InVain > len(q.TriesInVain)) {
+		c.Notes = append(c.Notes, fmt.Sprintf("The first %s failed requests and %s tries in vain are drawn.", Number(len(q.Failures)), Number(len(q.TriesInVain))))
 	}
 }

@@ -32,7 +32,7 @@ func Large() lab.Result {
 
 func manyFailures(line lab.Timeline) *lab.Requests {
 	var requests []lab.Request
-	var dead []lab.Attempt
+	var inVain []lab.TryInVain
 	outcomes := []lab.Outcome{lab.Refused, lab.Reset, lab.TimedOut, lab.Status}
 	names := backends(line)
 	for i := range 12_000 {
@@ -42,9 +42,9 @@ func manyFailures(line lab.Timeline) *lab.Requests {
 			r.Outcome, r.Backend = outcomes[i/12%4], ""
 		}
 		requests = append(requests, r)
-		dead = append(dead, lab.Attempt{At: due, Backend: names[i%len(names)], Refused: i%3 == 0})
+		inVain = append(inVain, lab.TryInVain{At: due, Backend: names[i%len(names)], Refused: i%3 == 0})
 	}
-	account := lab.Account(requests, []lab.BackendSpan{{Backend: "10.0.1.11", To: line.Length}}, dead)
+	account := lab.Account(requests, []lab.BackendSpan{{Backend: "10.0.1.11", To: line.Length}}, inVain)
 	return &account
 }
 

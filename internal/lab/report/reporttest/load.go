@@ -29,7 +29,7 @@ func serving(line lab.Timeline) (spans []lab.BackendSpan) {
 // as the proxy tries.
 func load(line lab.Timeline, p lab.Proxy, by rules) lab.Requests {
 	var requests []lab.Request
-	var dead []lab.Attempt
+	var inVain []lab.TryInVain
 	vanished := endings(line)
 	turn := 0
 	for i := range int(line.Length.Seconds() * float64(by.rate)) {
@@ -47,7 +47,7 @@ func load(line lab.Timeline, p lab.Proxy, by rules) lab.Requests {
 				r.Outcome, r.Code, r.Backend = lab.Answered, 200, backend
 				break
 			}
-			dead = append(dead, lab.Attempt{At: r.Done, Backend: backend, Refused: !vanished[backend]})
+			inVain = append(inVain, lab.TryInVain{At: r.Done, Backend: backend, Refused: !vanished[backend]})
 			r.Outcome, r.Code = lab.Status, 502
 			if vanished[backend] {
 				r.Outcome, r.Code, r.Done = lab.TimedOut, 0, due+by.patience
@@ -56,8 +56,8 @@ func load(line lab.Timeline, p lab.Proxy, by rules) lab.Requests {
 		}
 		requests = append(requests, r)
 	}
-	slices.SortStableFunc(dead, func(a, b lab.Attempt) int { return cmp.Compare(a.At, b.At) })
-	return lab.Account(requests, p.Truth, dead)
+	slices.SortStableFunc(inVain, func(a, b lab.TryInVain) int { return cmp.Compare(a.At, b.At) })
+	return lab.Account(requests, p.Truth, inVain)
 }
 
 func endings(line lab.Timeline) map[string]bool {
