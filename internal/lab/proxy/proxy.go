@@ -71,8 +71,11 @@ type Proxy interface {
 	// Attempts returns how many backends the proxy tried for each request, by its own
 	// log, up to now. Nil without error means that the program keeps no such log.
 	Attempts(ctx context.Context) (map[uint64]int, error)
-	// Exited is closed when the program has ended by itself.
+	// Exited is closed when the program, or one that feeds it, has ended.
 	Exited() <-chan struct{}
+	// Ended says how it ended, with its last telling line, once Exited is closed; it is
+	// nil before.
+	Ended() error
 	// Stop ends the program and waits for it.
 	Stop(ctx context.Context) error
 }

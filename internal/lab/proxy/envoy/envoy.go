@@ -52,16 +52,9 @@ func (e *envoy) Start(ctx context.Context) error {
 		err = e.await(ctx)
 	}
 	if err != nil {
-		e.abandon(ctx)
+		proxy.Abandon(ctx, e.Stop)
 	}
 	return err
-}
-
-// abandon ends at once what a failed Start has started. Its errors would hide the first.
-func (e *envoy) abandon(ctx context.Context) {
-	now, cancel := context.WithCancel(ctx)
-	cancel()
-	_ = e.Stop(now)
 }
 
 func (e *envoy) launch() error {
@@ -157,6 +150,16 @@ func (e *envoy) Attempts(ctx context.Context) (map[uint64]int, error) { return e
 
 // Exited implements [proxy.Proxy].
 func (e *envoy) Exited() <-chan struct{} { return e.exited }
+
+// Ended implements [proxy.Proxy]. Without its feed Envoy is told of no change.
+func (e *envoy) Ended() error {
+	for _, p := range append(e.feed.processes(), e.process) {
+		if err := p.Ended(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Stop implements [proxy.Proxy].
 func (e *envoy) Stop(ctx context.Context) error {

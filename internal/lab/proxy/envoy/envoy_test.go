@@ -57,7 +57,10 @@ func TestServerEnds(t *testing.T) {
 	select {
 	case <-l.Exited():
 	case <-time.After(20 * time.Second):
-		t.Error("Exited is not closed")
+		t.Fatal("Exited is not closed")
+	}
+	if how := l.Ended(); how == nil || !strings.HasPrefix(how.Error(), "the endpoint server (gatehouse lab serve-endpoints) ended with signal: killed") {
+		t.Errorf("it says that it ended as %v, want that the endpoint server was killed", how)
 	}
 	proxytest.Until(t, func(ctx context.Context) error {
 		err := l.Update(ctx, nil)

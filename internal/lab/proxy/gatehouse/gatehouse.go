@@ -31,11 +31,10 @@ type gatehouse struct {
 	envoy   belief
 	log     *envoyfacts.AccessLog
 	process *proxy.Process
-	exited  chan struct{}
 }
 
 func newGatehouse(o proxy.Options) *gatehouse {
-	g := &gatehouse{options: o, exited: make(chan struct{})}
+	g := &gatehouse{options: o}
 	g.envoy.stateDir = g.path("state")
 	g.log = &envoyfacts.AccessLog{Path: g.path("access.log"), Read: readLine, Mark: mark}
 	return g
@@ -50,14 +49,10 @@ func (g *gatehouse) Start(ctx context.Context) error {
 		err = g.launch()
 	}
 	if err == nil {
-		go func() {
-			<-g.process.Exited()
-			close(g.exited)
-		}()
 		err = g.process.Await(ctx, ready)
 	}
 	if err != nil {
-		g.abandon(ctx)
+		proxy.Abandon(ctx, g.Stop)
 	}
 	return err
 }
@@ -110,13 +105,6 @@ func ready(ctx context.Context) error {
 	return proxy.Answers(ctx)
 }
 
-// abandon ends at once what a failed Start has started. Its errors would hide the first.
-func (g *gatehouse) abandon(ctx context.Context) {
-	now, cancel := context.WithCancel(ctx)
-	cancel()
-	_ = g.Stop(now)
-}
-
 // Update renames a new file of endpoints into the place of the old one.
 func (g *gatehouse) Update(_ context.Context, backends []proxy.Backend) error {
 	objects, err := endpointObjects(backends)
@@ -142,7 +130,10 @@ func (g *gatehouse) Processes() []int { return []int{g.process.PID()} }
 func (g *gatehouse) Attempts(ctx context.Context) (map[uint64]int, error) { return g.log.Attempts(ctx) }
 
 // Exited implements [proxy.Proxy].
-func (g *gatehouse) Exited() <-chan struct{} { return g.exited }
+func (g *gatehouse) Exited() <-chan struct{} { return g.process.Exited() }
+
+// Ended implements [proxy.Proxy].
+func (g *gatehouse) Ended() error { return g.process.Ended() }
 
 // Stop implements [proxy.Proxy].
 func (g *gatehouse) Stop(ctx context.Context) error {

@@ -41,9 +41,7 @@ func (i *instance) Start(ctx context.Context) error {
 		err = i.process.Await(ctx, i.ready)
 	}
 	if err != nil {
-		now, cancel := context.WithCancel(ctx)
-		cancel()
-		_ = i.Stop(now) // the first error says more
+		proxy.Abandon(ctx, i.Stop)
 	}
 	return err
 }
@@ -138,6 +136,9 @@ func (i *instance) Attempts(ctx context.Context) (map[uint64]int, error) {
 // Exited implements [proxy.Proxy]. The master ends when a worker dies.
 func (i *instance) Exited() <-chan struct{} { return i.process.Exited() }
 
+// Ended implements [proxy.Proxy].
+func (i *instance) Ended() error { return i.process.Ended() }
+
 // Stop implements [proxy.Proxy]. SIGTERM ends workers at once, with their connections.
 func (i *instance) Stop(ctx context.Context) error {
 	defer i.log.close()
@@ -154,5 +155,5 @@ func noise(line string) bool {
 
 // summaries come after the line that says why.
 var summaries = []string{
-	"Exiting Master process", "All workers exited", "Fatal errors found in configuration", "Some protocols failed to start",
+	"Exiting Master process", "All workers exited", "exit-on-failure", "Fatal errors found in configuration", "Some protocols failed to start",
 }

@@ -50,16 +50,13 @@ func (n *nginx) Start(ctx context.Context) error {
 	if err == nil {
 		err = n.launch()
 	}
+	if err == nil {
+		err = n.process.Await(ctx, n.ready)
+	}
 	if err != nil {
-		return err
+		proxy.Abandon(ctx, n.Stop)
 	}
-	if err := n.process.Await(ctx, n.ready); err != nil {
-		now, cancel := context.WithCancel(ctx)
-		cancel()
-		_ = n.Stop(now) // the first error says more
-		return err
-	}
-	return nil
+	return err
 }
 
 func (n *nginx) launch() error {
@@ -143,6 +140,9 @@ func (n *nginx) Attempts(ctx context.Context) (map[uint64]int, error) {
 
 // Exited implements [proxy.Proxy].
 func (n *nginx) Exited() <-chan struct{} { return n.process.Exited() }
+
+// Ended implements [proxy.Proxy].
+func (n *nginx) Ended() error { return n.process.Ended() }
 
 // Stop implements [proxy.Proxy]. SIGTERM ends workers at once, with their connections.
 func (n *nginx) Stop(ctx context.Context) error {

@@ -71,6 +71,7 @@ func follows(t *testing.T, d proxy.Description) {
 	case <-l.Exited():
 		t.Error("it has ended by itself, it says")
 	default:
+		must(t, l.Ended())
 	}
 	checkAttempts(l, without, dead, answered)
 }
@@ -127,7 +128,12 @@ func endsByItself(t *testing.T, d proxy.Description) {
 	select {
 	case <-l.Exited():
 	case <-time.After(patience):
-		t.Error("Exited is not closed")
+		t.Fatal("Exited is not closed")
+	}
+	how := l.Ended()
+	t.Log(how)
+	if how == nil || !strings.Contains(how.Error(), " ended with signal: killed") || strings.Contains(how.Error(), "\n") {
+		t.Errorf("it says that it ended as %v, want one line with how: it was killed", how)
 	}
 }
 
