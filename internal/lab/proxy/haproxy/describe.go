@@ -6,6 +6,11 @@
 // its documentation (5 s to connect, 50 s for client and server) and its default
 // retries. What a worker believes is asked at its runtime API, "show servers state"
 // (HAProxy Management Guide, section 9.3).
+//
+// A server that has gone stays in maintenance until its address returns, and is never
+// deleted ("del server"): requests that failed at it and wait to be tried again may still
+// hold it, and crash the worker later (HAProxy's issue 2298, fixed in 2.9-dev6). Debian's
+// 2.6.12 dies of that under load, within seconds; 2.8.25 does not.
 package haproxy
 
 import (
@@ -32,7 +37,7 @@ func Reload() proxy.Description {
 
 // Runtime describes a HAProxy that is told by its runtime API.
 func Runtime() proxy.Description {
-	return describe("haproxy-runtime", lab.ModelStream, "add server, set server and del server at the runtime API",
+	return describe("haproxy-runtime", lab.ModelStream, "add server and set server at the runtime API; what has gone stays in maintenance",
 		func(o proxy.Options) proxy.Proxy { return &told{newInstance(o)} })
 }
 

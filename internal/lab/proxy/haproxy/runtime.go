@@ -10,12 +10,11 @@ import (
 )
 
 // told is a HAProxy that is told each change at its runtime API (Management Guide,
-// section 9.3: "add server", "set server", "del server").
+// section 9.3: "add server", "set server").
 type told struct{ *instance }
 
-// Update adds what is new, and takes what has gone into maintenance: it then gets no
-// request any more. It is deleted too, unless connections still hold it; then a later
-// update does that.
+// Update adds what is new, and puts what has gone into maintenance: it then gets no
+// request any more. It stays there until its address returns.
 func (t *told) Update(ctx context.Context, backends []proxy.Backend) error {
 	servers, err := t.runtime.servers(ctx, "")
 	if err != nil {
@@ -44,20 +43,14 @@ func (t *told) Update(ctx context.Context, backends []proxy.Backend) error {
 
 // change lets a server that is there serve, or not.
 func (t *told) change(ctx context.Context, s server, wanted bool) error {
-	name := section + "/" + s.address.String()
-	switch {
-	case wanted && !s.serves:
-		return t.command(ctx, "set server "+name+" state ready")
-	case wanted:
+	if s.serves == wanted {
 		return nil
 	}
-	if s.serves {
-		if err := t.command(ctx, "set server "+name+" state maint"); err != nil {
-			return err
-		}
+	state := "maint"
+	if wanted {
+		state = "ready"
 	}
-	_, err := t.runtime.ask(ctx, "del server "+name) // connections may hold it
-	return err
+	return t.command(ctx, "set server "+section+"/"+s.address.String()+" state "+state)
 }
 
 func (t *told) add(ctx context.Context, address netip.Addr) error {

@@ -23,6 +23,7 @@ func Contract(t *testing.T, d proxy.Description, swap func(o *proxy.Options, pro
 	known := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, known) })
 	t.Run("follows its backends", func(t *testing.T) { follows(t, d) })
+	t.Run("follows rapid changes", func(t *testing.T) { churn(t, d) })
 	t.Run("ends by itself", func(t *testing.T) { endsByItself(t, d) })
 	t.Run("finds its port busy", func(t *testing.T) { busyPort(t, d) })
 	t.Run("dies at once", func(t *testing.T) {
