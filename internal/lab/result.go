@@ -59,6 +59,12 @@ type Proxy struct {
 	Serving []BackendSpan `json:"serving,omitempty"`
 	Belief  []BackendSpan `json:"belief"`
 	Wrong   Wrong         `json:"wrong"`
+	// Resolution is how well the moments of Belief are known: while a change was on its
+	// way, the time from a question to the end of the next answer. A belief is dated when
+	// its answer ended, so it began no later than that, and no earlier by more than this.
+	// What changes without being told, as when an old worker ends, is known to 50 ms.
+	// Zero for models, which are exact.
+	Resolution Quantiles `json:"resolution,omitzero"`
 
 	Requests *Requests `json:"requests,omitempty"` // nil for models
 	Cost     *Cost     `json:"cost,omitempty"`     // nil for models
@@ -159,5 +165,7 @@ type Cost struct {
 	CPU float64 `json:"cpu"` // of the whole run, its load included
 	// Propagation is the CPU above the calm rate while changes were on their way.
 	Propagation float64 `json:"propagation"`
-	Memory      int64   `json:"memory"` // the most resident at once, old workers included
+	// Memory is the most that was resident at once, of readings 50 ms apart while changes
+	// were on their way. Old workers are included, what processes share counts once.
+	Memory int64 `json:"memory"`
 }

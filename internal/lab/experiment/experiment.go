@@ -157,7 +157,7 @@ func (x Experiment) result(ctx context.Context, r *record, c *carrier, o *observ
 	out := lab.Proxy{
 		Name: x.Plan.Name, Model: x.Plan.Model,
 		Truth: history.Truth, Belief: history.Belief, Wrong: history.Wrong,
-		Serving: x.World.Serving(), Updates: c.updates,
+		Serving: x.World.Serving(), Updates: c.updates, Resolution: o.resolution(),
 		Requests: new(lab.Account(requests, history.Truth, inVain)),
 		Cost:     new(o.meter.cost()),
 	}

@@ -14,10 +14,10 @@ import (
 // without what the observer's questions cost.
 func TestPropagationIsAboveTheCalmRate(t *testing.T) {
 	m := &meter{
-		perQuestion: time.Millisecond,
-		idle:        reading{at: seconds(8), cpu: 820 * time.Millisecond, questions: 20}, // 0.1 s a second
-		busy:        reading{at: seconds(2), cpu: 750 * time.Millisecond, questions: 500},
-		memory:      7,
+		price:    price{question: time.Millisecond},
+		rested:   reading{at: seconds(8), cpu: 820 * time.Millisecond, asked: 20}, // 0.1 s a second
+		stirred:  reading{at: seconds(2), cpu: 750 * time.Millisecond, asked: 500},
+		resident: 7,
 	}
 	got := m.cost()
 	want := lab.Cost{CPU: 1.05, Propagation: 0.05, Memory: 7}

@@ -23,42 +23,11 @@ type observer struct {
 	proxy  proxy.Proxy
 	record *record
 	meter  *meter
-}
 
-// The calibration asks questions for as long as it listens to the idle proxy.
-const (
-	calibrations = 200
-	listen       = 300 * time.Millisecond
-)
-
-// calibrate asks an idle proxy, so that what the questions cost it can be left out of
-// what changes cost it. What it spends by itself meanwhile is no cost of questions.
-func (o *observer) calibrate(ctx context.Context) error {
-	if err := o.askAll(ctx); err != nil { // the first ones cost more
-		return err
-	}
-	clock := new(Clock)
-	clock.Start()
-	quiet := o.meter.spent()
-	if err := until(ctx, clock.Now, lab.Moment(listen)); err != nil {
-		return err
-	}
-	began, busy := clock.Now(), o.meter.spent()
-	if err := o.askAll(ctx); err != nil {
-		return err
-	}
-	own := float64(busy-quiet) / float64(began) * float64(clock.Now()-began)
-	o.meter.perQuestion = max(0, (o.meter.spent()-busy-time.Duration(own))/calibrations)
-	return nil
-}
-
-func (o *observer) askAll(ctx context.Context) error {
-	for range calibrations {
-		if _, err := o.ask(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	named    int          // how many backends the last answer named
+	restless bool         // whether a change was on its way then
+	asked    lab.Moment   // when the last question was asked
+	gaps     []lab.Moment // while restless, from a question to the end of the next answer
 }
 
 // run observes until ctx ends.
@@ -74,22 +43,38 @@ func (o *observer) run(ctx context.Context) error {
 		case <-o.record.wake:
 		case <-timer.C:
 		}
-		if err := o.look(ctx); err != nil {
+		every, err := o.turn(ctx)
+		if err != nil {
 			return err
 		}
-		every := seldomEvery
-		restless := o.record.restless()
-		if restless {
-			every = oftenEvery
-		}
-		o.meter.look(restless)
 		timer.Reset(every)
 	}
 }
 
-// look records what the proxy believes now. A question that the end of the run
-// interrupts is no failure.
+// turn asks once, and in a calm moment more than once if it must. It returns when to
+// ask again. A change that has just come is noted before the question, so that what the
+// proxy spends on it meanwhile is booked as its cost.
+func (o *observer) turn(ctx context.Context) (time.Duration, error) {
+	o.meter.look(o.record.restless())
+	if err := o.look(ctx); err != nil {
+		return 0, err
+	}
+	o.restless = o.record.restless()
+	switch {
+	case o.restless:
+		return oftenEvery, nil
+	case o.unlike():
+		return seldomEvery, o.recalibrate(ctx)
+	}
+	return seldomEvery, nil
+}
+
+// look records what the proxy believes now, as of the end of its answer: what it says
+// was so at some moment since the question, and no belief is dated before it was held.
+// A question that the end of the run interrupts is no failure.
 func (o *observer) look(ctx context.Context) error {
+	before := o.asked
+	o.asked = o.record.clock()
 	belief, err := o.ask(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -97,8 +82,15 @@ func (o *observer) look(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	if o.restless {
+		o.gaps = append(o.gaps, o.record.clock()-before)
+	}
 	return o.record.saw(belief)
 }
+
+// resolution is how well the moment of a change of belief is known: it was after the
+// last question whose answer did not show it, and before the end of the one that did.
+func (o *observer) resolution() lab.Quantiles { return lab.QuantilesOf(o.gaps) }
 
 func (o *observer) ask(ctx context.Context) (proxy.Belief, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -107,6 +99,7 @@ func (o *observer) ask(ctx context.Context) (proxy.Belief, error) {
 	if err != nil {
 		return belief, fmt.Errorf("it does not say what it believes: %w", err)
 	}
-	o.meter.questions++
+	o.named = len(belief.Some)
+	o.meter.question(o.named)
 	return belief, nil
 }
