@@ -60,7 +60,7 @@ const settle = lab.Moment(time.Second)
 // Lab plays a timeline on models and real proxies. A real proxy that cannot run here is
 // skipped, which its result tells.
 func Lab(ctx context.Context, o LabOptions, io IO) (lab.Result, error) {
-	result := lab.Result{Timeline: o.Timeline, Load: o.Load, Machine: labMachine(), Proxies: make([]lab.Proxy, len(o.Proxies))}
+	result := lab.Result{Version: lab.ResultVersion, Timeline: o.Timeline, Load: o.Load, Machine: labMachine(), Proxies: make([]lab.Proxy, len(o.Proxies))}
 	gatehouse, err := os.Executable()
 	if err != nil {
 		return result, err

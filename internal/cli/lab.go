@@ -72,6 +72,9 @@ func (s *session) propagationCommand() *cobra.Command {
 	output := outputFlag(cmd, asTable, asJSON, asHTML, asSeed)
 	s.completeLab(cmd)
 	cmd.RunE = s.begin(func(cmd *cobra.Command, _ []string) error {
+		if err := p.alone(cmd.Flags().Changed); err != nil {
+			return usage(err)
+		}
 		result, err := s.labResult(cmd.Context(), p, output.value)
 		if err != nil {
 			return err
@@ -84,10 +87,27 @@ func (s *session) propagationCommand() *cobra.Command {
 	return cmd
 }
 
+// alone refuses flags of a run beside a run that was saved.
+func (p *propagation) alone(given func(flag string) bool) error {
+	if p.from == "" {
+		return nil
+	}
+	for _, flag := range []string{"script", "proxies", "rate", "duration", "timeout", "verbose"} {
+		if given(flag) {
+			return fmt.Errorf("--%s has no effect with --from, which runs nothing; leave one of them out", flag)
+		}
+	}
+	return nil
+}
+
 // labResult runs what the flags say, or reads a run that was saved.
 func (s *session) labResult(ctx context.Context, p propagation, format string) (lab.Result, error) {
 	if p.from != "" {
-		return readResult(p.from)
+		result, err := readResult(p.from)
+		if err == nil && format == asSeed {
+			err = report.Seed(io.Discard, result)
+		}
+		return result, usage(err)
 	}
 	options, err := p.options()
 	if err == nil {
@@ -101,21 +121,53 @@ func (s *session) labResult(ctx context.Context, p propagation, format string) (
 	return result, err
 }
 
-// maxResult bounds a saved run: an hour of many proxies takes some ten megabytes.
-const maxResult = 1 << 30
+// maxResult bounds a saved run: half an hour of many proxies takes some ten megabytes.
+const maxResult = 256 << 20
 
+// readResult reads a run that was saved with -o json.
 func readResult(name string) (result lab.Result, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return result, usage(fmt.Errorf("--from %q: %w", name, cause(err)))
+	wrong := func(err error) (lab.Result, error) {
+		return lab.Result{}, fmt.Errorf("--from %q: not a run that was saved with -o json by this version of gatehouse: %w", name, err)
 	}
-	defer f.Close()
-	decoder := json.NewDecoder(io.LimitReader(f, maxResult))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&result); err != nil {
-		return result, usage(fmt.Errorf("--from %q: not a run that was saved with -o json: %w", name, err))
+	text, err := readFile(name, maxResult)
+	if err != nil {
+		return result, fmt.Errorf("--from %q: %w", name, err)
+	}
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return wrong(err)
+	}
+	if head.Version != lab.ResultVersion {
+		return wrong(fmt.Errorf("version %d, not %d; run it again", head.Version, lab.ResultVersion))
+	}
+	if err := json.Unmarshal(text, &result); err != nil {
+		return wrong(err)
+	}
+	if err := result.Valid(); err != nil {
+		return wrong(err)
 	}
 	return result, nil
+}
+
+// readFile reads a regular file of at most so many bytes. Others, such as pipes, might
+// never end.
+func readFile(name string, most int64) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w; name a file that is there", cause(err))
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file; save it to one first")
+	case info.Size() > most:
+		return nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), most)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w; make it readable", cause(err))
+	}
+	return text, nil
 }
 
 // options reads the script and what the flags name.
@@ -147,17 +199,12 @@ func readScript(name string) (*script.Script, error) {
 	if built, ok := script.BuiltIn(name); ok {
 		return built, nil
 	}
-	f, err := os.Open(name)
+	text, err := readFile(name, script.MaxSize+1)
 	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "/.") {
 		return nil, fmt.Errorf("--script %q: no built-in script and no file has this name; 'gatehouse lab list' shows the built-in ones", name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--script %q: %w", name, cause(err))
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, script.MaxSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("--script %q: %w", name, cause(err))
+		return nil, fmt.Errorf("--script %q: %w", name, err)
 	}
 	return script.Parse(name, text)
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/app"
+	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
 )
 
 // progress shows on standard error how far a run is: a bar on a terminal, a line every
@@ -34,7 +35,7 @@ func (s *session) newProgress(o app.LabOptions) *progress {
 		}
 	}
 	p := &progress{
-		out: s.Err, unicode: s.errStyle.Unicode, what: fmt.Sprintf("%d real proxies", real), length: time.Duration(o.Timeline.Length),
+		out: s.Err, unicode: s.errStyle.Unicode, what: render.Count(real, "real proxy"), length: time.Duration(o.Timeline.Length),
 		started: make(chan time.Time, 1), finished: make(chan struct{}),
 	}
 	if f, ok := s.Err.(*os.File); ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/app"
+	"github.com/gatehouse-proxy/gatehouse/internal/lab"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/load"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/model"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/script"
@@ -95,11 +96,17 @@ func checkLoad(o app.LabOptions) error {
 	if t := o.Load.Timeout; t < minTimeout || t > load.MaxTimeout {
 		errs = append(errs, fmt.Errorf("--timeout %v: must be from %v to %v", time.Duration(t), time.Duration(minTimeout), time.Duration(load.MaxTimeout)))
 	}
+	if length := time.Duration(o.Timeline.Length); length < minLength {
+		errs = append(errs, fmt.Errorf("--duration %v: real proxies need %v or more to tell anything", length, minLength))
+	}
 	return errors.Join(errs...)
 }
 
+// minLength is the shortest run of real proxies.
+const minLength = time.Second
+
 // minTimeout is the least that a client may wait.
-const minTimeout = 10_000_000
+const minTimeout = lab.Moment(10 * time.Millisecond)
 
 // completeLab completes the flags of "lab propagation".
 func (s *session) completeLab(cmd *cobra.Command) {

@@ -3,6 +3,8 @@ package lab
 // Result is what one run of a script found, of all its proxies. Its JSON is the
 // output of "gatehouse lab propagation -o json".
 type Result struct {
+	// Version is ResultVersion.
+	Version  int      `json:"version"`
 	Timeline Timeline `json:"timeline"`
 	// Settle is how long after an event the step table looks at what is believed; 0
 	// looks right after it, as models allow.
@@ -11,6 +13,9 @@ type Result struct {
 	Machine Machine `json:"machine"`
 	Proxies []Proxy `json:"proxies"` // in the order asked for
 }
+
+// ResultVersion counts the incompatible changes of Result's JSON.
+const ResultVersion = 1
 
 // Load is what the clients of every real proxy do.
 type Load struct {

@@ -31,6 +31,13 @@ func TestBadInput(t *testing.T) {
 		"rate":                 {"", "--proxies nginx --rate 0", []string{`--rate 0`, `from 1 to`}},
 		"timeout":              {"", "--proxies nginx --timeout 1ms", []string{`--timeout 1ms`}},
 		"too short":            {"every: 5s\nsteps:\n- add: a\n- add: b\n", "--script script.yaml --duration 1s", []string{`script.yaml:`, `1s`}},
+		"too short to tell":    {"", "--proxies envoy-xds --duration 10ms", []string{`--duration 10ms`, `1s or more`}},
+		"script is no file":    {"", "--script .", []string{`--script "."`, `regular file`}},
+		"no saved run":         {"", "--from absent.json", []string{`--from "absent.json"`, `name a file`}},
+		"saved run is none":    {"{}", "--from script.yaml", []string{`--from "script.yaml"`, `version 0, not 1`}},
+		"saved run is garbled": {`{"version": 1} }`, "--from script.yaml", []string{`--from "script.yaml"`, `after top-level value`}},
+		"saved run is empty":   {`{"version": 1, "timeline": {"length": 5}}`, "--from script.yaml", []string{`proxies: there is none`}},
+		"flags beside a run":   {`{"version": 1}`, "--from script.yaml --rate 7", []string{`--rate has no effect with --from`}},
 		"seed of other models": {"", "-o seed --proxies model:stream", []string{`-o seed`, `model:stream,model:reload`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -28,8 +29,8 @@ func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	if noun == "proxy" {
-		return fmt.Sprintf("%d proxies", n)
+	if before, ends := strings.CutSuffix(noun, "proxy"); ends {
+		return fmt.Sprintf("%d %sproxies", n, before)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -38,7 +38,7 @@ func FindEnvoy(flag string) (path, how string, err error) {
 			return path, "cache", nil
 		}
 	}
-	return "", "", fmt.Errorf("no Envoy found: --envoy and $%s are not set, none is in PATH, and the cache has none (%w); get one with \"make envoy\", or name one with --envoy", EnvoyVariable, err)
+	return "", "", fmt.Errorf("no Envoy found: --envoy and $%s are not set, none is in PATH, and the cache has none (%w); get one with \"make envoy\", or name one in $GATEHOUSE_ENVOY", EnvoyVariable, err)
 }
 
 // named resolves a path that a user gave.

@@ -119,7 +119,7 @@ func TestFindEnvoy(t *testing.T) {
 		"variable is wrong":  {variable: "/nowhere", path: filepath.Dir(good), err: `$GATEHOUSE_ENVOY "/nowhere": no such file`},
 		"path":               {path: filepath.Dir(good), cache: dir, how: "PATH"},
 		"cache":              {cache: dir, how: "cache"},
-		"nowhere":            {cache: "/nowhere", err: "the cache has none (stat /nowhere/gatehouse/envoy/1.40.0/envoy: no such file or directory); get one with \"make envoy\", or name one with --envoy"},
+		"nowhere":            {cache: "/nowhere", err: "the cache has none (stat /nowhere/gatehouse/envoy/1.40.0/envoy: no such file or directory); get one with \"make envoy\", or name one in $GATEHOUSE_ENVOY"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(EnvoyVariable, c.variable)

@@ -15,7 +15,9 @@ const versionTimeout = 10 * time.Second
 func Version(ctx context.Context, envoy string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, envoy, "--version").Output()
+	cmd := exec.CommandContext(ctx, envoy, "--version")
+	cmd.WaitDelay = time.Second // what it has started may hold its output
+	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("ask envoy %s for its version: %w; name a working Envoy %s with --envoy", envoy, err, EnvoyVersion)
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // versionTimeout bounds how long a program may take to say its version.
@@ -77,14 +80,43 @@ func cause(err error) error {
 func (p Program) Version(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, path, p.VersionFlag).CombinedOutput()
+	out, err := said(ctx, path, p.VersionFlag)
 	if err != nil {
 		return "", fmt.Errorf("ask %s %s for its version: %w; name a working one in $%s", p.Name, path, err, p.Variable)
 	}
-	match := p.VersionForm.FindSubmatch(out)
+	match := p.VersionForm.FindStringSubmatch(out)
 	if match == nil {
-		first, _, _ := strings.Cut(string(out), "\n")
+		first, _, _ := strings.Cut(out, "\n")
 		return "", fmt.Errorf("%s %s says %q for its version, which is not the form of %s; name a working one in $%s", p.Name, path, first, p.Name, p.Variable)
 	}
-	return string(match[1]), nil
+	return match[1], nil
+}
+
+// said runs a program to its end and returns the beginning of what it writes. When the
+// context ends, or it writes without end, it is killed with all that it started.
+func said(ctx context.Context, path string, args ...string) (string, error) {
+	var text beginning
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdout, cmd.Stderr = &text, &text
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	cmd.WaitDelay = drainLog
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		err = errors.New("it does not end")
+	}
+	return text.String(), err
+}
+
+// beginning keeps the first bytes that are written to it, and then refuses more.
+type beginning struct{ strings.Builder }
+
+// maxSaid bounds what is kept, in bytes.
+const maxSaid = 64 << 10
+
+func (b *beginning) Write(text []byte) (int, error) {
+	if b.Len()+len(text) > maxSaid {
+		return 0, errors.New("it writes without end")
+	}
+	return b.Builder.Write(text)
 }

@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -68,4 +70,36 @@ func TestVersion(t *testing.T) {
 	wantError(t, err, dir+"/other", `says "hello"`, "name a working one in $GATEHOUSE_PROG")
 	_, err = prog.Version(ctx, script(t, dir+"/bad", "exit 9"))
 	wantError(t, err, dir+"/bad", "exit status 9", "name a working one in $GATEHOUSE_PROG")
+}
+
+// A program that does not say its version is ended, with what it has started, and what
+// it writes without end is not kept.
+func TestVersionOfAProgramThatDoesNotEnd(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"hangs":  "sleep 1000 & echo $! > " + dir + "/child; wait",
+		"floods": "echo $$ > " + dir + "/child; exec yes",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := script(t, filepath.Join(dir, name), text)
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			if version, err := prog.Version(ctx, path); err == nil {
+				t.Errorf("version %q", version)
+			}
+			child, err := os.ReadFile(dir + "/child")
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone := func() bool {
+				state, err := os.ReadFile("/proc/" + strings.TrimSpace(string(child)) + "/stat")
+				return err != nil || strings.Contains(string(state), ") Z ")
+			}
+			for deadline := time.Now().Add(10 * time.Second); !gone(); time.Sleep(pollEvery) {
+				if time.Now().After(deadline) {
+					t.Fatal("what it has started is still there")
+				}
+			}
+		})
+	}
 }

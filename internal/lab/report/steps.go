@@ -29,11 +29,18 @@ type Belief struct {
 // Wrong tells whether the belief differs from the truth.
 func (b Belief) Wrong() bool { return len(b.Missing)+len(b.Stale) > 0 }
 
-// Steps returns the first limit steps of a run, and how many more there are. Beliefs
-// are those of the result's Settle after a step, or at the end of the run.
+// Steps returns the first limit steps of a run, and how many more there are. Models are
+// looked at right after a step; real proxies the result's Settle after it, but before
+// the next step and the end of the run.
 func Steps(r lab.Result, limit int) (steps []Step, more int) {
 	truth := set{}
+	settle := func(before lab.Moment) {
+		if last := len(steps) - 1; last >= 0 && steps[last].Beliefs == nil {
+			steps[last].Beliefs = beliefs(r, steps[last].At, before)
+		}
+	}
 	for events, at := range moments(r.Timeline, nil) {
+		settle(at)
 		for _, e := range events {
 			truth.apply(e)
 		}
@@ -41,10 +48,9 @@ func Steps(r lab.Result, limit int) (steps []Step, more int) {
 			more++
 			continue
 		}
-		steps = append(steps, Step{
-			At: at, What: what(events, whatRoom), Truth: truth.names(), Beliefs: beliefs(r, at),
-		})
+		steps = append(steps, Step{At: at, What: what(events, whatRoom), Truth: truth.names()})
 	}
+	settle(r.Timeline.Length)
 	return steps, more
 }
 
@@ -58,15 +64,16 @@ func (s set) apply(e lab.Event) {
 	}
 }
 
-func beliefs(r lab.Result, at lab.Moment) []Belief {
-	var out []Belief
+// beliefs are those of all proxies that ran, after at and before the next step.
+func beliefs(r lab.Result, at, before lab.Moment) []Belief {
+	out := []Belief{}
 	for _, p := range r.Proxies {
 		if p.Skipped != "" {
 			continue
 		}
 		then := at
 		if p.Program != "" {
-			then = min(at+r.Settle, r.Timeline.Length-1)
+			then = max(at, min(at+r.Settle, before-1))
 		}
 		out = append(out, Belief{
 			Proxy: p.Name, Backends: lab.At(p.Belief, then),

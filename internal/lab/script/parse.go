@@ -95,8 +95,8 @@ func (p *parser) only(root *yaml.Node, decoder *yaml.Decoder) *yaml.Node {
 	return nil
 }
 
-// garbled reports what no YAML text has: bytes that are not UTF-8, control
-// characters, and tabs where spaces must be.
+// garbled reports what no YAML text has: bytes that are not UTF-8 or control characters,
+// once, for such a file is no text; and tabs where spaces must be.
 func (p *parser) garbled(text []byte) bool {
 	before := p.problems()
 	line := 0
@@ -105,8 +105,10 @@ func (p *parser) garbled(text []byte) bool {
 		switch {
 		case !utf8.Valid(row):
 			p.problem(line, "is not UTF-8 text; a script is a YAML file")
+			return true
 		case bytes.IndexFunc(row, isControl) >= 0:
 			p.problem(line, "has the control character %q; a script is a YAML text file", row[bytes.IndexFunc(row, isControl)])
+			return true
 		case bytes.HasPrefix(bytes.TrimLeft(row, " "), []byte("\t")):
 			p.problem(line, "a tab begins the line; YAML indents with spaces")
 		}
