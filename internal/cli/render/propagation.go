@@ -14,9 +14,15 @@ import (
 func Propagation(s Style, r lab.Result) string {
 	var b strings.Builder
 	b.WriteString(steps(s, r))
-	for _, t := range []Table{wrongTable(r), requestTable(r)} {
+	for _, t := range []struct {
+		Table
+		note string
+	}{{wrongTable(r), report.Resolution(r)}, {requestTable(r), ""}} {
 		if text := t.Render(s); text != "" {
 			b.WriteString("\n" + text)
+		}
+		if t.note != "" {
+			b.WriteString(s.Paint(Dim, t.note) + "\n")
 		}
 	}
 	b.WriteByte('\n')

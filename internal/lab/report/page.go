@@ -11,8 +11,9 @@ import (
 type page struct {
 	Name, Steps, Length, Rate, Machine, Command string
 	Reading                                     []string
-	Real                                        bool // some proxy took requests
-	Some                                        bool // some view was that of some workers only
+	Resolution                                  string // a sentence, or nothing
+	Real                                        bool   // some proxy took requests
+	Some                                        bool   // some view was that of some workers only
 	Rows                                        []row
 	Timelines                                   []timeline
 	Skipped                                     []lab.Proxy
@@ -33,7 +34,7 @@ func pageOf(r lab.Result, by budget) page {
 	steps, more := Steps(r, 0)
 	p := page{
 		Name: r.Timeline.Name, Steps: plural(len(steps)+more, "step", "steps"), Length: Seconds(r.Timeline.Length),
-		Machine: machine(r.Machine), Command: r.Machine.Command, Reading: Reading(r),
+		Machine: machine(r.Machine), Command: r.Machine.Command, Reading: Reading(r), Resolution: sentence(Resolution(r)),
 	}
 	if r.Load.Rate > 0 {
 		p.Rate = plural(r.Load.Rate, "request a second", "requests a second")
@@ -54,6 +55,14 @@ func pageOf(r lab.Result, by budget) page {
 		p.Timelines = append(p.Timelines, timelineOf(r, x, fmt.Sprintf("proxy-%d", i+1), by))
 	}
 	return p
+}
+
+// sentence makes one of a note.
+func sentence(note string) string {
+	if note == "" {
+		return ""
+	}
+	return strings.ToUpper(note[:1]) + note[1:] + "."
 }
 
 func machine(m lab.Machine) string {

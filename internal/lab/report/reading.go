@@ -30,6 +30,7 @@ func Reading(r lab.Result) []string {
 		out = append(out, costliest(ran, worst)...)
 		out = append(out, steadiest(ran)...)
 	}
+	out = append(out, overload(r)...)
 	return append(out, absent(skipped, failed)...)
 }
 
