@@ -100,7 +100,9 @@ func (x Experiment) play(ctx context.Context, s *stage, c *carrier, o *observer)
 	loaded := make(chan error, 1)
 	go func() {
 		var err error
-		requests, err = load.Run(running, x.load())
+		if requests, err = load.Run(running, x.load()); err != nil {
+			stop(err)
+		}
 		loaded <- err
 	}()
 	err = s.run(running)
