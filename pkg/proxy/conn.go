@@ -1,0 +1,88 @@
+package proxy
+
+import (
+	"errors"
+	"net"
+	"syscall"
+)
+
+// Conn is a connection that a Relay can poll without keeping a buffer for it.
+// A tls.Conn made over a Conn has the same property; one made over a bare
+// net.TCPConn has not. At most one goroutine may read.
+type Conn struct {
+	net.Conn
+	raw    syscall.RawConn // nil if there is no descriptor to poll
+	unread []byte
+	ticket *ticket // nil unless a Server accepted it
+	silent bool    // nothing has been read yet; the reader's
+
+	// descriptor is valid while polling is set, inside a call of raw.Read.
+	descriptor uintptr
+	polling    bool
+}
+
+// Wrap makes a Conn of c, which is usually a *net.TCPConn that was dialled.
+// A c that is a Conn already is returned as it is.
+func Wrap(c net.Conn) *Conn {
+	if c, ok := c.(*Conn); ok {
+		return c
+	}
+	w := &Conn{Conn: c}
+	if s, ok := c.(syscall.Conn); ok {
+		if raw, err := s.SyscallConn(); err == nil {
+			w.raw = raw
+		}
+	}
+	return w
+}
+
+// NetConn is the connection that was wrapped.
+func (c *Conn) NetConn() net.Conn { return c.Conn }
+
+// Read reads what was unread first. It never mixes that with newer bytes.
+func (c *Conn) Read(p []byte) (int, error) {
+	if len(c.unread) > 0 {
+		n := copy(p, c.unread)
+		if c.unread = c.unread[n:]; len(c.unread) == 0 {
+			c.unread = nil
+		}
+		return n, nil
+	}
+	n, err := c.receive(p)
+	if n > 0 && c.silent {
+		c.silent = false
+		c.ticket.speak()
+	}
+	return n, err
+}
+
+func (c *Conn) receive(p []byte) (int, error) {
+	if c.polling {
+		return receiveNow(c.descriptor, p)
+	}
+	return c.Conn.Read(p)
+}
+
+// Unread puts a copy of b in front of what is read next: for a peek, or for
+// what a parser of a preamble read too far.
+func (c *Conn) Unread(b []byte) {
+	if len(b) > 0 {
+		c.unread = append(append(make([]byte, 0, len(b)+len(c.unread)), b...), c.unread...)
+	}
+}
+
+// CloseWrite ends the stream to the peer and leaves the other one open. The
+// error is errors.ErrUnsupported if the connection has no such half.
+func (c *Conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// Admit says that the startup phase of an accepted connection is over: it
+// leaves the budget of those that have not said what they want, and takes one of
+// Limits.Connections until its handler returns. False says that none is free:
+// the handler tells the peer and returns. Further calls repeat the answer; a
+// connection that no Server accepted is always admitted.
+func (c *Conn) Admit() bool { return c.ticket == nil || c.ticket.admit() }
