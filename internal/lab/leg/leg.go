@@ -42,5 +42,5 @@ const (
 	// stopTimeout bounds the orderly end of a proxy; the namespace ends what is left.
 	stopTimeout = 5 * time.Second
 	// slack is how much longer than its run a leg may take to sum up.
-	slack = time.Minute
+	slack = 30 * time.Second
 )

@@ -41,7 +41,7 @@ type Leg struct {
 // Its standard error goes to log. The leg, and all that it started, ends with Close,
 // with ctx, or with this process.
 func Start(ctx context.Context, order Order, log io.Writer) (*Leg, error) {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout+time.Duration(order.Plan.Timeline.Length)+slack)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout+time.Duration(order.Plan.Timeline.Length+order.Plan.Load.Timeout)+slack)
 	l := &Leg{cmd: arena.Command(ctx, order.Gatehouse, command...), log: &bytes.Buffer{}, end: cancel}
 	l.cmd.Stderr = io.MultiWriter(log, l.log)
 	l.cmd.WaitDelay = stopTimeout

@@ -34,13 +34,31 @@ func Rest(ctx context.Context, parent int) error {
 	return nil
 }
 
-// rests tells whether a thread sleeps, or has ended; see proc_pid_stat(5). The command,
-// in parentheses, may hold any character.
+// Alive tells whether a process has not ended; one that nobody has waited for has.
+func Alive(pid int) bool {
+	state := stateOf(fmt.Sprintf("/proc/%d/stat", pid))
+	return state != "" && state != "Z" && state != "X"
+}
+
+// rests tells whether a thread sleeps, or has ended.
 func rests(stat string) bool {
-	text, err := os.ReadFile(stat)
-	if err != nil {
+	switch stateOf(stat) {
+	case "", "S", "Z", "X":
 		return true
 	}
-	state := strings.TrimPrefix(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-	return strings.HasPrefix(state, "S") || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
+	return false
+}
+
+// stateOf reads the state from a stat file, "" if it is gone; see proc_pid_stat(5). The
+// command before it, in parentheses, may hold any character.
+func stateOf(stat string) string {
+	text, err := os.ReadFile(stat)
+	if err != nil {
+		return ""
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) == 0 {
+		return ""
+	}
+	return fields[0]
 }

@@ -2,8 +2,10 @@ package haproxy
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,17 +75,20 @@ func (r *reloaded) belief(ctx context.Context) (proxy.Belief, error) {
 		return proxy.Belief{}, err
 	}
 	for _, pid := range old {
-		// One that has ended since then believes nothing.
-		if servers, err := r.master.servers(ctx, "@!"+pid+" "); err == nil {
+		servers, err := r.master.servers(ctx, "@!"+strconv.Itoa(pid)+" ")
+		switch {
+		case err == nil:
 			some = append(some, serving(servers)...)
-		}
+		case proxy.Alive(pid):
+			return proxy.Belief{}, err
+		} // one that has ended since then believes nothing
 	}
 	slices.SortFunc(some, netip.Addr.Compare)
 	return proxy.Belief{All: all, Some: slices.Compact(some)}, nil
 }
 
 // oldWorkers returns the process ids of the workers that the master has replaced.
-func (r *reloaded) oldWorkers(ctx context.Context) ([]string, error) {
+func (r *reloaded) oldWorkers(ctx context.Context) ([]int, error) {
 	answer, err := r.master.ask(ctx, "show proc")
 	if err != nil {
 		return nil, err
@@ -92,7 +97,7 @@ func (r *reloaded) oldWorkers(ctx context.Context) ([]string, error) {
 	if !found {
 		return nil, nil
 	}
-	var pids []string
+	var pids []int
 	for line := range strings.Lines(old) {
 		fields := strings.Fields(line)
 		if len(fields) < 2 {
@@ -101,7 +106,11 @@ func (r *reloaded) oldWorkers(ctx context.Context) ([]string, error) {
 		if fields[0] == "#" {
 			break // the next section
 		}
-		pids = append(pids, fields[0])
+		pid, err := strconv.Atoi(fields[0])
+		if err != nil {
+			return nil, fmt.Errorf("haproxy has an old worker %q: %w", fields[0], err)
+		}
+		pids = append(pids, pid)
 	}
 	return pids, nil
 }
