@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/lab"
@@ -28,10 +29,11 @@ func (p *price) learn(each time.Duration, named int) {
 	p.backend = max(0, float64(each-p.question)/float64(p.measured))
 }
 
-// The calibration asks questions for as long as it listens to the idle proxy.
+// The calibration asks in the rhythm in which it asks after a change: a question that
+// finds a proxy asleep costs more than one that comes right after another.
 const (
-	calibrations = 200
-	listen       = 300 * time.Millisecond
+	calibrations = 150
+	listen       = calibrations * oftenEvery
 )
 
 // calibrate asks an idle proxy, so that what the questions cost it can be left out of
@@ -55,11 +57,28 @@ func (o *observer) calibrate(ctx context.Context) error {
 	return nil
 }
 
+// askAll asks all questions of a calibration.
 func (o *observer) askAll(ctx context.Context) error {
-	for range calibrations {
-		if _, err := o.ask(ctx); err != nil {
+	return inRhythm(ctx, calibrations, func() error {
+		_, err := o.ask(ctx)
+		return err
+	})
+}
+
+// inRhythm does something n times, as long as no error ends it.
+func inRhythm(ctx context.Context, n int, do func() error) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for range n {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := do(); err != nil {
 			return err
 		}
+		timer.Reset(oftenEvery)
 	}
 	return nil
 }
@@ -89,16 +108,25 @@ func (o *observer) recalibrate(ctx context.Context) error {
 		return nil
 	}
 	before, named := o.meter.read(), o.named
-	for range recalibrations {
+	err := inRhythm(ctx, recalibrations, func() error {
 		if err := o.look(ctx); err != nil {
 			return err
 		}
-		if ctx.Err() != nil || o.record.restless() || o.named != named {
-			return nil
+		if o.record.restless() || o.named != named {
+			return errDisturbed
 		}
+		return nil
+	})
+	if ctx.Err() != nil || errors.Is(err, errDisturbed) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	spent := o.meter.read().minus(before)
 	own := time.Duration(rate * float64(spent.at))
 	o.meter.price.learn((spent.cpu-own)/recalibrations, named)
 	return nil
 }
+
+var errDisturbed = errors.New("something changed meanwhile")
