@@ -75,6 +75,21 @@ var rules = []struct {
 		why:  "the gatehouse under test is the binary, like every other program",
 	},
 	{
+		name: "a database session is decided without I/O", direct: true, pkgs: `internal/postgres/session`,
+		deny: `os|os/.*|net|net/http|log|log/slog|time|syscall|math/rand(/v2)?|crypto/rand|golang.org/x/sys/.*`,
+		why:  "the core is a state machine without sockets, clocks or logs",
+	},
+	{
+		name: "only discovery and certificates reach Kubernetes", pkgs: `internal/postgres(/.*)?`, except: `internal/postgres/(discovery|tlsstore)`,
+		deny: `k8s.io/.*|sigs.k8s.io/.*`,
+		why:  "the router works with no cluster, and a new source of routes changes one package",
+	},
+	{
+		name: "the database router is no gateway", pkgs: `internal/postgres(/.*)?`,
+		deny: `\./internal/(snapshot|compile|model|acceptance|translate|publish|source|pipeline|infra|lab|admin|app|cli)(/.*)?|\./api/.*|\./pkg/(xdsserve|derive|store)`,
+		why:  "it shares pkg, observe and the command line, not the gateway's model",
+	},
+	{
 		name: "only app reaches the pipeline", direct: true, pkgs: `.*`, except: `internal/app|test/.*`,
 		deny: `\./internal/pipeline`,
 		why:  "one composition root, one loop",
