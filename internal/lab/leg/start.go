@@ -110,9 +110,11 @@ func (l *Leg) read() error {
 		return l.died(err)
 	}
 	var line said
-	err = json.Unmarshal(text, &line)
+	if err := json.Unmarshal(text, &line); err != nil {
+		return fmt.Errorf("the leg says %.100q, which is no word of a leg: %w", bytes.TrimSpace(text), err)
+	}
 	l.result = line.Result
-	return err
+	return nil
 }
 
 // died says how a leg ended that has not said its result.
