@@ -28,13 +28,23 @@ func TestEndsInTheMiddle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			temp := t.TempDir()
-			before := descendants(t)
+			before, mounts := descendants(t), mountsHere(t)
 			p := prepare(t, time.Minute, "--duration", "60s", "--proxies", "nginx,haproxy-reload,envoy-xds,gatehouse")
 			p.Env = append(p.Env, "TMPDIR="+temp)
 			if err := p.Start(); err != nil {
 				t.Fatal(err)
 			}
-			within(t, time.Minute, "backends run", func() bool { return count(descendants(t), "lab backend") >= 4 })
+			var legs namespaces
+			within(t, time.Minute, "backends run in four legs", func() bool {
+				all := descendants(t)
+				legs = namespacesOf(t, all)
+				return count(all, "lab backend") >= 4 && len(legs["net"]) == 4
+			})
+			for _, kind := range kinds {
+				if n := len(legs[kind]); n != 4 {
+					t.Errorf("%d %s namespaces of four legs", n, kind)
+				}
+			}
 			if err := p.Process.Signal(c.signal); err != nil {
 				t.Fatal(err)
 			}
@@ -45,6 +55,10 @@ func TestEndsInTheMiddle(t *testing.T) {
 				t.Errorf("standard error: %s", p.err.String())
 			}
 			gone(t, before)
+			ended(t, legs)
+			if now := mountsHere(t); now != mounts {
+				t.Errorf("mounts before:\n%s\nand after:\n%s", mounts, now)
+			}
 			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 				t.Errorf("left in the directory for temporary files: %v, %v", left, err)
 			}
