@@ -15,15 +15,15 @@ type Login struct {
 }
 
 // ParseLogin splits a user name from the right, so that users may have dots. A login is
-// bare if it has no dot. The error is a [*Refusal] with SQLSTATE 28000.
+// bare if it has no dot. The error is a [*RefusalError] with SQLSTATE 28000.
 func ParseLogin(name string) (Login, error) {
-	rest, last, dotted := cutLast(name)
+	rest, last, dotted := strings.CutLast(name, ".")
 	if !dotted {
 		return Login{User: name}, nil
 	}
 	login := Login{User: rest, Deployment: last}
 	if last == pooledSegment {
-		login.User, login.Deployment, _ = cutLast(rest)
+		login.User, login.Deployment, _ = strings.CutLast(rest, ".")
 		login.Pooled = true
 	}
 	if login.User == "" || login.Deployment == "" {
@@ -42,13 +42,4 @@ func (l Login) String() string {
 		parts = append(parts, pooledSegment)
 	}
 	return strings.Join(parts, ".")
-}
-
-// cutLast cuts around the last dot; without one, all is the last part.
-func cutLast(s string) (before, last string, found bool) {
-	i := strings.LastIndexByte(s, '.')
-	if i < 0 {
-		return "", s, false
-	}
-	return s[:i], s[i+1:], true
 }

@@ -33,7 +33,7 @@ func TestParseLogin(t *testing.T) {
 	}
 	for _, name := range []string{".d", "d.", "..", ".", "x.pool", ".pool", ".d.pool", "x..pool"} {
 		got, err := session.ParseLogin(name)
-		refusal, ok := errors.AsType[*session.Refusal](err)
+		refusal, ok := errors.AsType[*session.RefusalError](err)
 		if !ok || refusal.SQLSTATE != session.InvalidAuthorization || !strings.Contains(refusal.Hint, "USER.DEPLOYMENT") {
 			t.Errorf("%q: got %+v, %v; want a refusal with a hint", name, got, err)
 		}

@@ -21,21 +21,21 @@ const (
 // hintLogin says what a login looks like.
 const hintLogin = "log in as USER.DEPLOYMENT or USER.DEPLOYMENT.pool"
 
-// Refusal is what a client is told instead of being connected. It reveals no address.
-type Refusal struct {
+// RefusalError is what a client is told instead of being connected. It reveals no address.
+type RefusalError struct {
 	SQLSTATE, Message, Hint string
 }
 
 // Error implements error: "login "bob" names no deployment (SQLSTATE 28000)".
-func (r *Refusal) Error() string { return r.Message + " (SQLSTATE " + r.SQLSTATE + ")" }
+func (r *RefusalError) Error() string { return r.Message + " (SQLSTATE " + r.SQLSTATE + ")" }
 
 // Response is the refusal on the wire.
-func (r *Refusal) Response() pgwire.ErrorResponse {
+func (r *RefusalError) Response() pgwire.ErrorResponse {
 	return pgwire.ErrorResponse{Severity: pgwire.Fatal, SQLSTATE: r.SQLSTATE, Message: r.Message, Hint: r.Hint}
 }
 
-func refuse(state, hint, format string, args ...any) *Refusal {
-	return &Refusal{SQLSTATE: state, Message: fmt.Sprintf(format, args...), Hint: hint}
+func refuse(state, hint, format string, args ...any) *RefusalError {
+	return &RefusalError{SQLSTATE: state, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // maxShown bounds what is shown of a name that a client chose, in bytes.

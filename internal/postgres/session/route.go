@@ -53,7 +53,7 @@ type named struct {
 }
 
 // Decide returns the route of a startup message. sni is the host name of the client's
-// TLS handshake, which routes if it ends in "."+suffix. The error is a [*Refusal].
+// TLS handshake, which routes if it ends in "."+suffix. The error is a [*RefusalError].
 //
 // The login, options and SNI may all name a deployment, and must agree. If SNI or
 // options do, a login with the same suffix loses it, one whose suffix is another known
@@ -175,7 +175,7 @@ func fromSNI(name, suffix string, known Deployments) *named {
 		return nil
 	}
 	pooled := false
-	if before, last, dotted := cutLast(label); dotted && strings.EqualFold(last, pooledSegment) {
+	if before, last, dotted := strings.CutLast(label, "."); dotted && strings.EqualFold(last, pooledSegment) {
 		label, pooled = before, true
 	}
 	if registered, ok := known.Known(label); ok {

@@ -161,7 +161,7 @@ func TestDecideRefuses(t *testing.T) {
 		`login "bob.orders.pool" and SNI name different depl`: {"orders.db.example", []string{"user", "bob.orders.pool"}},
 	} {
 		_, err := session.Decide(startup(c.parameters...), c.sni, suffix, known)
-		refusal, ok := errors.AsType[*session.Refusal](err)
+		refusal, ok := errors.AsType[*session.RefusalError](err)
 		if !ok || !strings.HasPrefix(refusal.Message, want) || refusal.SQLSTATE != session.InvalidAuthorization || refusal.Hint == "" {
 			t.Errorf("got %v, want %q", err, want)
 		}
