@@ -115,7 +115,7 @@ func requestTable(r lab.Result) Table {
 		}
 		l := q.Latency
 		t.proxyRows(p.Name, []string{
-			report.Number(q.Due), report.Number(q.Answered + q.AnsweredByRemoved), report.Number(q.Failed),
+			report.Number(q.Due), report.Number(q.Answered), report.Number(q.Failed),
 			report.Number(q.InVain), report.Number(q.RetriedAway),
 			report.Seconds(l.P50), report.Seconds(l.P99), report.Seconds(l.Max),
 		}, report.Beside(*q))

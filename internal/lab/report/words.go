@@ -59,8 +59,8 @@ func Number(n int) string {
 	return text
 }
 
-// Names lists backends in at most room runes, or as the first and how many there are:
-// "10.0.1.11 … (12)".
+// Names lists backends in at most room runes, or as the first and how many more there
+// are: "10.0.1.11 +11 more".
 func Names(names []string, room int) string {
 	if len(names) == 0 {
 		return "none"
@@ -72,7 +72,7 @@ func Names(names []string, room int) string {
 	if len(names) == 1 {
 		return first
 	}
-	return fmt.Sprintf("%s … (%s)", first, Number(len(names)))
+	return fmt.Sprintf("%s +%s more", first, Number(len(names)-1))
 }
 
 // Short cuts the middle out of text so that at most room runes are left, of which the
@@ -138,8 +138,8 @@ func Beside(r lab.Requests) string {
 		n    int
 		text string
 	}{
-		{r.AnsweredByRemoved, "answered by removed backends"},
-		{r.NoBackend, "failed while no backend was routable"},
+		{r.AnsweredByRemoved, "more answered, by removed backends"},
+		{r.NoBackend, "more failed, while no backend was routable"},
 		{r.Unsent, "never sent"},
 	} {
 		if c.n > 0 {

@@ -26,7 +26,7 @@ func TestWords(t *testing.T) {
 		{report.Memory(8 << 30), "8.0 GiB"},
 		{report.Names(nil, 10), "none"},
 		{report.Names([]string{"a", "b"}, 4), "a, b"},
-		{report.Names([]string{"a", "b"}, 3), "a … (2)"},
+		{report.Names([]string{"a", "b"}, 3), "a +1 more"},
 		{report.Names([]string{"shop-6f7d9c-abcde"}, 9), "shop…bcde"},
 		{report.Short("äöü", 3), "äöü"},
 		{report.Short("äöüß", 3), "ä…ß"},
