@@ -51,7 +51,7 @@ func overload(r lab.Result) []string {
 	}
 	var out []string
 	if len(behind) > 0 {
-		out = append(out, fmt.Sprintf("The load could not keep up, so latencies are too long: requests were sent up to %s late (%s): choose a lower --rate.",
+		out = append(out, fmt.Sprintf("The load could not keep up, so latencies are too long: requests were sent up to %s late (%s): choose a lower --rate or fewer --proxies.",
 			Seconds(most), names(behind)))
 	}
 	if len(full) > 0 {

@@ -32,7 +32,7 @@ func TestLateness(t *testing.T) {
 			{Name: "nginx", Requests: &lab.Requests{Lateness: lab.Quantiles{P99: c.late, Max: 676 * ms}, Latency: lab.Quantiles{P99: c.latency}}},
 			{Name: "gatehouse", Requests: &lab.Requests{Latency: lab.Quantiles{P99: c.latency}}},
 		}}
-		if told := strings.Contains(strings.Join(report.Reading(r), " "), "up to 676 ms late (nginx): choose a lower --rate."); told != c.told {
+		if told := strings.Contains(strings.Join(report.Reading(r), " "), "up to 676 ms late (nginx): choose a lower --rate or fewer --proxies."); told != c.told {
 			t.Errorf("%v late at a latency of %v: told is %t", c.late, c.latency, told)
 		}
 	}
