@@ -130,6 +130,9 @@ func TestProxyThatDiesInTheMiddle(t *testing.T) {
 			continue
 		}
 		failed++
+		if !strings.HasPrefix(proxy.Failed, "envoy ended with signal: killed") || strings.Contains(proxy.Failed, "\n") {
+			t.Errorf("%s failed: %s; want one line that begins with how it ended", proxy.Name, proxy.Failed)
+		}
 		if proxy.Requests == nil || !strings.Contains(p.err.String(), "proxy "+proxy.Name+" failed: ") {
 			t.Errorf("%s: %v requests; standard error: %s", proxy.Name, proxy.Requests, p.err.String())
 		}

@@ -11,6 +11,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"sync"
 	"time"
@@ -69,7 +70,7 @@ func (x Experiment) Run(ctx context.Context, begin func() error) (lab.Proxy, err
 	o := &observer{proxy: x.Proxy, record: r, meter: newMeter(x.Proxy.Processes, x.Clock.Now)}
 	c := newCarrier(x.Plan, x.Proxy, r)
 	s := newStage(x.Plan, x.World, r, c)
-	for _, ready := range []func(context.Context) error{s.prepare, o.calibrate} {
+	for _, ready := range []func(context.Context) error{s.prepare, x.asking(o.calibrate)} {
 		if err := ready(ctx); err != nil {
 			return lab.Proxy{}, err
 		}
@@ -90,7 +91,7 @@ func (x Experiment) play(ctx context.Context, s *stage, c *carrier, o *observer)
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var wg sync.WaitGroup
-	for _, part := range []func(context.Context) error{c.run, o.run, x.watch} {
+	for _, part := range []func(context.Context) error{x.asking(c.run), x.asking(o.run), x.watch} {
 		wg.Go(func() {
 			if err := part(running); err != nil {
 				stop(err)
@@ -131,18 +132,6 @@ func (x Experiment) load() load.Options {
 	}
 }
 
-// watch returns an error when something ended that should not have.
-func (x Experiment) watch(ctx context.Context) error {
-	select {
-	case err := <-x.Failed:
-		return err
-	case <-x.Proxy.Exited():
-		return errors.New("the proxy ended by itself")
-	case <-ctx.Done():
-		return nil
-	}
-}
-
 // attemptsTimeout bounds the reading of a proxy's log.
 const attemptsTimeout = 10 * time.Second
 
@@ -151,6 +140,12 @@ func (x Experiment) result(ctx context.Context, r *record, c *carrier, o *observ
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptsTimeout)
 	defer cancel()
 	tries, triesErr := x.Proxy.Attempts(ctx)
+	switch {
+	case triesErr != nil:
+		triesErr = fmt.Errorf("its tries are not counted: %w", triesErr)
+	case err == nil: // what ends early leaves lines unwritten
+		triesErr = unlogged(requests, tries)
+	}
 	for i := range requests {
 		requests[i].Attempts = tries[requests[i].ID]
 	}
@@ -162,13 +157,11 @@ func (x Experiment) result(ctx context.Context, r *record, c *carrier, o *observ
 		Serving: x.World.Serving(), Updates: c.updates, Resolution: o.resolution(),
 		Requests: new(lab.Account(requests, history.Truth, inVain)),
 		Cost:     new(o.meter.cost()),
+		Failed:   inOneLine(err, triesErr, inVainErr, historyErr),
 	}
 	if checks, ok := x.Proxy.(proxy.Checks); ok {
 		out.Cost.CPU += checks.Checked().Seconds()
 		out.Cost.Propagation += checks.Checked().Seconds()
-	}
-	if err := errors.Join(err, triesErr, inVainErr, historyErr); err != nil {
-		out.Failed = err.Error()
 	}
 	return out
 }

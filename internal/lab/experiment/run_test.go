@@ -81,23 +81,23 @@ func TestAWholeRun(t *testing.T) {
 func TestARunThatEndsEarly(t *testing.T) {
 	for name, c := range map[string]struct {
 		happens func(t *testing.T, x experiment.Experiment, cancel context.CancelCauseFunc)
-		want    []string // one of them
+		want    string
 	}{
 		"cancelled": {
 			func(_ *testing.T, _ experiment.Experiment, cancel context.CancelCauseFunc) {
 				cancel(errors.New("that is enough"))
 			},
-			[]string{"that is enough"},
+			"that is enough",
 		},
 		"the proxy is killed": {
 			func(t *testing.T, x experiment.Experiment, _ context.CancelCauseFunc) {
 				kill(t, x.Proxy.Processes()[0])
 			},
-			[]string{"the proxy ended by itself", "it does not say what it believes"},
+			"nginx ended with signal: killed",
 		},
 		"a backend is killed": {
 			func(t *testing.T, _ experiment.Experiment, _ context.CancelCauseFunc) { kill(t, onlyBackend(t)) },
-			[]string{"backend early at 10.0.1.1 ended by itself: signal: killed"},
+			"backend early at 10.0.1.1 ended by itself: signal: killed",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,12 +106,8 @@ func TestARunThatEndsEarly(t *testing.T) {
 			x := start(t, endless, add(0, "early", "10.0.1.1"), add(2*time.Second, "late", "10.0.1.2"))
 			x.World = interrupted{x.World, func() { c.happens(t, x, cancel) }}
 			got := run(ctx, t, x)
-			matches := false
-			for _, want := range c.want {
-				matches = matches || strings.Contains(got.Failed, want)
-			}
-			if !matches {
-				t.Errorf("failed: %q, want one of %q", got.Failed, c.want)
+			if !strings.Contains(got.Failed, c.want) {
+				t.Errorf("failed: %q, want %q", got.Failed, c.want)
 			}
 			if q := got.Requests; q.Due == 0 || q.Due > lab.Due(50, endless)/2 || len(got.Truth) == 0 || len(got.Serving) == 0 {
 				t.Errorf("%d requests, truth %v, serving %v", q.Due, got.Truth, got.Serving)
