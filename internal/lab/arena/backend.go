@@ -125,7 +125,11 @@ func (a *Arena) begin(ctx context.Context, b *backend) error {
 	killed := b.before != nil && b.before.end != lab.Stop
 	a.mu.Unlock()
 	if killed {
-		<-b.before.ended
+		select {
+		case <-b.before.ended:
+		case <-ctx.Done():
+			return fmt.Errorf("backend %s: backend %s, which had its address %s before, does not end: %w", b.Name, b.before.Name, b.Address, context.Cause(ctx))
+		}
 	}
 	if err := appear(b.Address); err != nil {
 		return err
