@@ -59,3 +59,16 @@ func (f *framer) takeHeader(chunk []byte) (rest []byte, ok bool) {
 	f.left = length - lengthSize
 	return rest, length >= lengthSize && length <= maxMessage
 }
+
+// skip takes whole messages of two kinds off a chunk that begins at a boundary: most
+// bytes are in rows, and nothing in those matters.
+func skip(chunk []byte, kind, other byte) (rest []byte) {
+	for len(chunk) >= headerSize && (chunk[0] == kind || chunk[0] == other) {
+		size := uint64(binary.BigEndian.Uint32(chunk[1:])) + 1
+		if size < headerSize || size > uint64(len(chunk)) {
+			break
+		}
+		chunk = chunk[size:]
+	}
+	return chunk
+}

@@ -49,18 +49,27 @@ func (t *Tracker) Frontend(chunk []byte) error {
 	if t.sealed {
 		return ErrSealed
 	}
+	t.follow(chunk)
+	return nil
+}
+
+func (t *Tracker) follow(chunk []byte) {
 	for len(chunk) > 0 && t.err == nil {
+		if t.client.frames.atBoundary() {
+			if chunk = skip(chunk, 'd', 'd'); len(chunk) == 0 {
+				return
+			}
+		}
 		p, rest, ok := t.client.frames.next(chunk)
 		if !ok {
 			t.lose("client", t.client.frames)
-			break
+			return
 		}
 		chunk = rest
 		if p.kind != 0 {
 			t.frontendPart(p)
 		}
 	}
-	return nil
 }
 
 // Backend follows bytes of the backend.
@@ -68,10 +77,19 @@ func (t *Tracker) Backend(chunk []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for len(chunk) > 0 && t.err == nil {
+		if t.server.frames.atBoundary() {
+			rest := skip(chunk, 'D', 'd')
+			if len(rest) < len(chunk) {
+				t.replied()
+			}
+			if chunk = rest; len(chunk) == 0 {
+				return
+			}
+		}
 		p, rest, ok := t.server.frames.next(chunk)
 		if !ok {
 			t.lose("backend", t.server.frames)
-			break
+			return
 		}
 		chunk = rest
 		if p.kind != 0 {
