@@ -38,18 +38,19 @@ func TestObserverStops(t *testing.T) {
 // and dropped, so that no reset overtakes the last words.
 func TestEndReachesAPeerThatStillSends(t *testing.T) {
 	each(t, func(t *testing.T, d dress) {
-		s := relayed(t, d, Options{})
+		s := relayed(t, d, Options{Linger: patience})
 		send(t, s.a, "x")
 		expect(t, s.b, "x")
 		if !s.End(func() (Final, bool) { return Final{ToA: []byte("fatal")}, true }) {
 			t.Fatal("refused")
 		}
 		for range 100 {
-			_, _ = io.WriteString(s.a, strings.Repeat("too late ", 1000))
+			send(t, s.a, strings.Repeat("too late ", 1000))
 		}
 		expect(t, s.a, "fatal")
 		expectEnd(t, s.a)
 		expectEnd(t, s.b)
+		_, _ = s.a.Close(), s.b.Close()
 	})
 }
 

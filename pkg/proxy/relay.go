@@ -111,7 +111,8 @@ func pollable(c net.Conn) net.Conn {
 
 // Run carries bytes until the relay has ended, closes both connections, and
 // waits for everything it started. A TLS session that has not shaken hands does
-// so first. The end of ctx closes both at once.
+// so first, within the deadline that its connection has. The end of ctx closes
+// both at once.
 func (r *Relay) Run(ctx context.Context) Result {
 	aborted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -135,7 +136,9 @@ func (r *Relay) Run(ctx context.Context) Result {
 func (r *Relay) begin(ctx context.Context) bool {
 	for _, d := range []*direction{&r.a, &r.b} {
 		if err := handshaken(ctx, d.from); err != nil {
-			r.end(d.side, err)
+			if ctx.Err() == nil {
+				r.end(d.side, err)
+			}
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"hash/maphash"
@@ -257,13 +258,16 @@ func TestCloseInTheMiddle(t *testing.T) {
 	})
 }
 
+// TestForced: both directions are writing to a peer that does not read.
 func TestForced(t *testing.T) {
 	each(t, func(t *testing.T, d dress) {
 		s := relayed(t, d, Options{})
-		poured := pour(s.b, 64<<20, 0) // a does not read: the relay is writing
-		eventually(t, "bytes move", func() bool { _, n := s.Forwarded(); return n > 0 })
+		poured := []<-chan uint64{pour(s.a, 64<<20, 0), pour(s.b, 64<<20, 0)}
+		eventually(t, "bytes move", func() bool { a, b := s.Forwarded(); return a > 0 && b > 0 })
 		s.abort()
-		<-poured
+		for _, p := range poured {
+			<-p
+		}
 		if r := s.result(); r.First != Forced || r.ErrA != nil || r.ErrB != nil {
 			t.Errorf("%+v", r)
 		}
@@ -297,4 +301,46 @@ func TestUnread(t *testing.T) {
 	_ = rawA.Close()
 	_ = b.Close()
 	<-done
+}
+
+// TestForcedInHandshake: the peer never speaks TLS.
+func TestForcedInHandshake(t *testing.T) {
+	_, inA := connect(t)
+	inB, _ := connect(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	relay := NewRelay(tls.Server(Wrap(inA), serverTLS()), inB, Options{})
+	done := make(chan Result, 1)
+	go func() { done <- relay.Run(ctx) }()
+	cancel()
+	if r := <-done; r != (Result{First: Forced}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestFailedHandshake is a failure of that side.
+func TestFailedHandshake(t *testing.T) {
+	rawA, inA := connect(t)
+	inB, b := connect(t)
+	send(t, rawA, "this is no ClientHello")
+	r := NewRelay(tls.Server(Wrap(inA), serverTLS()), inB, Options{}).Run(t.Context())
+	if _, ok := errors.AsType[tls.RecordHeaderError](r.ErrA); !ok || r.First != A {
+		t.Errorf("%+v", r)
+	}
+	expectEnd(t, b)
+}
+
+// TestPanicInHandshake is an error, not the end of the process.
+func TestPanicInHandshake(t *testing.T) {
+	rawA, inA := connect(t)
+	client := tlsClient(rawA).(*tls.Conn)
+	shaken := make(chan error, 1)
+	go func() { shaken <- client.Handshake() }()
+	err := Handshake(t.Context(), tls.Server(inA, &tls.Config{
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { panic("cannot be") },
+	}))
+	if p, ok := errors.AsType[*PanicError](err); !ok || p.Value != "cannot be" {
+		t.Error(err)
+	}
+	_ = inA.Close()
+	<-shaken
 }
