@@ -97,7 +97,3 @@ func inVain(p lab.Proxy, backend string, refused bool) int {
 	}
 	return n
 }
-
-// byBackend tells whether a request failed for what became of a backend: a reload of nginx
-// may also close a connection in the moment in which a request goes out on it.
-func byBackend(f lab.Request) bool { return f.Outcome == lab.Status || f.Outcome == lab.TimedOut }
