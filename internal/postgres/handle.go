@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
+	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
+	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
+)
+
+// handle serves one connection: what it asks for, and that.
+func (r *Router) handle(ctx context.Context, c *proxy.Conn) error {
+	if err := c.SetDeadline(time.Now().Add(r.options.StartupTimeout)); err != nil {
+		return err
+	}
+	client := &client{conn: c, host: ""}
+	packet, action, err := r.negotiate(ctx, c, client)
+	if err != nil {
+		return client.refuse(err)
+	}
+	if action == session.SendCancel {
+		return r.cancel(ctx, packet.Key)
+	}
+	if !c.Admit() {
+		return client.refuse(session.ErrTooMany)
+	}
+	return r.session(ctx, client, packet)
+}
+
+// client is a connection in its startup phase.
+type client struct {
+	conn net.Conn // a *proxy.Conn, or TLS over it
+	host string   // the name that the TLS handshake asked for
+}
+
+// negotiate answers requests for encryption until the client asks for a session or a
+// cancel. A first byte that TLS begins with is a direct handshake.
+func (r *Router) negotiate(ctx context.Context, c *proxy.Conn, client *client) (pgwire.Packet, session.Action, error) {
+	negotiation := session.Negotiation{TLS: r.options.TLS != nil, Required: r.options.Required}
+	if direct, err := startsWithTLS(c); err != nil {
+		return pgwire.Packet{}, 0, err
+	} else if direct && negotiation.TLS {
+		if err := r.secure(ctx, c, client, true); err != nil {
+			return pgwire.Packet{}, 0, err
+		}
+		negotiation.Secured()
+	}
+	for {
+		packet, err := pgwire.Read(client.conn)
+		if err != nil {
+			return packet, 0, err
+		}
+		action, err := negotiation.Packet(packet)
+		if err != nil {
+			return packet, 0, err
+		}
+		switch action {
+		case session.AnswerNo:
+			_, err = client.conn.Write([]byte{'N'})
+		case session.StartTLS:
+			if _, err = client.conn.Write([]byte{'S'}); err == nil {
+				err = r.secure(ctx, c, client, false)
+			}
+			negotiation.Secured()
+		case session.StartSession, session.SendCancel:
+			return packet, action, nil
+		}
+		if err != nil {
+			return packet, 0, err
+		}
+	}
+}
+
+// tlsHandshake is the first byte of a TLS handshake record (RFC 8446, section 5.1). No
+// startup packet is that long.
+const tlsHandshake = 0x16
+
+func startsWithTLS(c *proxy.Conn) (bool, error) {
+	var first [1]byte
+	if _, err := io.ReadFull(c, first[:]); err != nil {
+		return false, err
+	}
+	c.Unread(first[:])
+	return first[0] == tlsHandshake, nil
+}
+
+// errProtocol is a direct TLS handshake without PostgreSQL's protocol name, which its
+// clients always offer.
+var errProtocol = errors.New("direct TLS without the protocol postgresql")
+
+// secure shakes hands. An error ends the connection without a word: what is in clear
+// after an answer S is none of the client's business.
+func (r *Router) secure(ctx context.Context, c *proxy.Conn, client *client, direct bool) error {
+	secured := tls.Server(c, r.options.TLS)
+	if err := proxy.Handshake(ctx, secured); err != nil {
+		return &handshakeError{err}
+	}
+	state := secured.ConnectionState()
+	if direct && state.NegotiatedProtocol != "postgresql" {
+		return &handshakeError{errProtocol}
+	}
+	client.conn, client.host = secured, state.ServerName
+	return nil
+}
+
+// handshakeError is a TLS handshake that failed; the client cannot be told.
+type handshakeError struct{ error }
+
+func (e *handshakeError) Unwrap() error { return e.error }
+
+// refuse tells the client why it is not served. Connections that were only opened, or
+// whose handshake failed, are told nothing.
+func (c *client) refuse(err error) error {
+	if _, ok := errors.AsType[*handshakeError](err); ok {
+		return err
+	}
+	refusal, ok := errors.AsType[*session.RefusalError](err)
+	if !ok {
+		refusal = session.Unreadable(err)
+	}
+	if refusal == nil {
+		return err
+	}
+	_, writeErr := c.conn.Write(refusal.Response().Append(nil))
+	if closer, ok := c.conn.(interface{ CloseWrite() error }); ok && writeErr == nil {
+		_ = closer.CloseWrite() // the connection is closed next
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
+	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
+	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
+)
+
+// Resolver finds the server of a deployment.
+type Resolver interface {
+	session.Deployments
+	// Resolve returns host:port of a server, or a [*session.RefusalError].
+	Resolve(deployment string, pooled bool) (address string, err error)
+}
+
+// Options say how a router serves. Zero durations have the defaults that they name.
+type Options struct {
+	Resolver Resolver
+	// TLS is offered to clients; nil for none. Required refuses sessions in clear.
+	TLS      *tls.Config
+	Required bool
+	// Suffix is what host names of deployments end in, without the dot before it, for
+	// routes by SNI; empty for none.
+	Suffix string
+	// Connections are the sessions at most; 0 is unlimited.
+	Connections int
+	// StartupTimeout bounds the client's startup, TLS included (10 s); DialTimeout the
+	// dial (10 s); AnswerTimeout the server's first answer (10 s).
+	StartupTimeout, DialTimeout, AnswerTimeout time.Duration
+	Log                                        *slog.Logger
+}
+
+const defaultTimeout = 10 * time.Second
+
+func (o Options) withDefaults() Options {
+	for _, d := range []*time.Duration{&o.StartupTimeout, &o.DialTimeout, &o.AnswerTimeout} {
+		if *d == 0 {
+			*d = defaultTimeout
+		}
+	}
+	return o
+}
+
+// Router serves clients of one listener. Make it with New.
+type Router struct {
+	options Options
+	server  *proxy.Server
+
+	mu       sync.Mutex
+	sessions map[*running]bool
+	keys     map[pgwire.Key]string // of running sessions, to the server's address
+	leaving  bool
+}
+
+// New returns a router that Serve starts.
+func New(o Options) *Router {
+	r := &Router{options: o.withDefaults(), sessions: map[*running]bool{}, keys: map[pgwire.Key]string{}}
+	r.server = proxy.NewServer(r.handle, proxy.Limits{Connections: o.Connections}, proxy.Watch{})
+	return r
+}
+
+// Serve accepts from l until ctx ends; sessions go on. It closes l.
+func (r *Router) Serve(ctx context.Context, l net.Listener) error { return r.server.Serve(ctx, l) }
+
+// Leave ends the sessions in which nothing is under way, now and as the others come to
+// that, with SQLSTATE 57P01, so that clients connect again elsewhere. It returns once
+// there is no session, or when ctx ends; then the rest is closed.
+func (r *Router) Leave(ctx context.Context) error {
+	r.server.Stop()
+	for _, s := range r.goodbye() {
+		s.leave()
+	}
+	err := r.server.Drain(ctx)
+	if err == nil {
+		return nil
+	}
+	r.server.Force()
+	forced, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultTimeout)
+	defer cancel()
+	if stuck := r.server.Drain(forced); stuck != nil {
+		return stuck
+	}
+	return err
+}
+
+// goodbye lets all sessions know that the router leaves, and returns them.
+func (r *Router) goodbye() []*running {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leaving = true
+	all := make([]*running, 0, len(r.sessions))
+	for s := range r.sessions {
+		all = append(all, s)
+	}
+	return all
+}
+
+// enter and exit keep the sessions that run.
+func (r *Router) enter(s *running) (leaving bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sessions[s] = true
+	return r.leaving
+}
+
+func (r *Router) exit(s *running) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.sessions, s)
+}
+
+func (r *Router) isLeaving() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leaving
+}

@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
+	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
+	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
+)
+
+// session connects a client to its server and carries their bytes until one ends.
+func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) error {
+	route, err := session.Decide(startup.Parameters, c.host, r.options.Suffix, r.options.Resolver)
+	if err != nil {
+		return c.refuse(err)
+	}
+	address, err := r.options.Resolver.Resolve(route.Deployment, route.Pooled)
+	if err != nil {
+		return c.refuse(err)
+	}
+	startup.Parameters = route.Parameters
+	server, err := r.dial(ctx, address, startup)
+	if err != nil {
+		return errors.Join(c.refuse(session.ErrUnreachable), err)
+	}
+	return r.relay(ctx, c.conn, server, address, route)
+}
+
+// dial connects to a server and sends it the startup packet.
+func (r *Router) dial(ctx context.Context, address string, startup pgwire.Packet) (net.Conn, error) {
+	packet, err := startup.Append(nil)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.options.DialTimeout)
+	defer cancel()
+	server, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if err := proxy.SetLiveness(server, proxy.DefaultLiveness()); err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	if _, err := server.Write(packet); err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return proxy.Wrap(server), nil
+}
+
+// running is a session whose bytes are carried.
+type running struct {
+	router  *Router
+	route   session.Route
+	address string
+	relay   *proxy.Relay
+	tracker pgwire.Tracker
+	key     pgwire.Key // learnt, or zero
+	greeted atomic.Bool
+}
+
+// relay carries a session to its end.
+func (r *Router) relay(ctx context.Context, client, server net.Conn, address string, route session.Route) error {
+	s := &running{router: r, route: route, address: address}
+	s.relay = proxy.NewRelay(client, server, proxy.Options{FromA: s.fromClient, FromB: s.fromServer})
+	if r.enter(s) {
+		s.leave()
+	}
+	defer r.exit(s)
+	silent := time.AfterFunc(r.options.AnswerTimeout, s.giveUp)
+	defer silent.Stop()
+	result := s.relay.Run(ctx)
+	r.forget(s)
+	return errors.Join(result.ErrA, result.ErrB)
+}
+
+// fromClient sees what the client sends, before the server gets it.
+func (s *running) fromClient(chunk []byte) proxy.Verdict {
+	if s.tracker.Frontend(chunk) != nil {
+		return proxy.Verdict{Stop: true}
+	}
+	return proxy.Verdict{}
+}
+
+// fromServer sees what the server sends, before the client gets it.
+func (s *running) fromServer(chunk []byte) proxy.Verdict {
+	first := !s.greeted.Swap(true)
+	s.tracker.Backend(chunk)
+	if s.key == (pgwire.Key{}) {
+		s.key = s.router.learn(s)
+	}
+	switch {
+	case first && s.route.Renamed && s.tracker.Login().Asked(pgwire.AuthMD5):
+		return stop(0, session.ErrMD5)
+	case s.router.isLeaving() && s.tracker.Seal():
+		return stop(len(chunk), session.ErrLeaving)
+	}
+	return proxy.Verdict{}
+}
+
+// stop ends a session after some bytes of a chunk with last words to the client.
+func stop(forward int, why *session.RefusalError) proxy.Verdict {
+	return proxy.Verdict{Stop: true, Forward: forward, Final: proxy.Final{ToA: why.Response().Append(nil)}}
+}
+
+// leave ends the session now if nothing is under way in it; fromServer does so later.
+func (s *running) leave() {
+	s.relay.End(func() (proxy.Final, bool) {
+		return proxy.Final{ToA: session.ErrLeaving.Response().Append(nil)}, s.tracker.Seal()
+	})
+}
+
+// giveUp ends a session whose server has not answered the startup packet.
+func (s *running) giveUp() {
+	s.relay.End(func() (proxy.Final, bool) {
+		return proxy.Final{ToA: session.ErrSilent.Response().Append(nil)}, !s.greeted.Load()
+	})
+}

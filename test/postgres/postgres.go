@@ -1,0 +1,165 @@
+// Package postgres starts real PostgreSQL servers for tests, on loopback, each with a
+// directory of its own that goes with the test.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/test/rig"
+)
+
+// Server is a running PostgreSQL.
+type Server struct {
+	Address string // 127.0.0.1:port
+	Port    int
+	log     *rig.Output
+}
+
+// Options say how a server runs.
+type Options struct {
+	// Auth is the method of pg_hba.conf for TCP: "trust", "scram-sha-256", "md5". Empty
+	// is scram-sha-256.
+	Auth string
+	// Encryption is password_encryption; empty is that of Auth, or scram-sha-256.
+	Encryption string
+}
+
+// Password is that of the superuser "postgres", and of every role that tests make.
+const Password = "correct horse"
+
+// startTime bounds the start of a server, initdb included.
+const startTime = 60 * time.Second
+
+// Start starts a server that ends with the test.
+func Start(tb testing.TB, o Options) *Server {
+	tb.Helper()
+	if o.Auth == "" {
+		o.Auth = "scram-sha-256"
+	}
+	if o.Encryption == "" && o.Auth == "md5" {
+		o.Encryption = "md5"
+	}
+	if o.Encryption == "" {
+		o.Encryption = "scram-sha-256"
+	}
+	ctx, cancel := context.WithTimeout(tb.Context(), startTime)
+	defer cancel()
+	port, err := rig.FreePort(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := &Server{Port: int(port), Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), log: new(rig.Output)}
+	bin, dir := binaries(tb), directory(tb)
+	s.run(ctx, tb, bin+"/initdb", "-D", dir+"/data", "-U", "postgres", "--pwfile", dir+"/password", "-A", o.Auth, "--no-sync", "--no-instructions")
+	s.launch(tb, bin+"/postgres", "-D", dir+"/data", "-k", dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port),
+		"-c", "fsync=off", "-c", "password_encryption="+o.Encryption, "-c", "max_connections=50")
+	s.await(ctx, tb, bin+"/pg_isready")
+	return s
+}
+
+// binaries is the directory of the newest installed version's programs.
+func binaries(tb testing.TB) string {
+	tb.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) == 0 {
+		tb.Fatal("no PostgreSQL server in /usr/lib/postgresql: run \"make lab-programs\", or install Debian's package postgresql")
+	}
+	return filepath.Dir(found[len(found)-1])
+}
+
+// directory makes one that the server's user owns, with the password in it.
+func directory(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "gatehouse-pg-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.WriteFile(dir+"/password", []byte(Password), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	if c := credential(tb); c != nil {
+		for _, path := range []string{dir, dir + "/password"} {
+			if err := os.Chown(path, int(c.Uid), int(c.Gid)); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+// credential is who runs the server: not root, which PostgreSQL refuses.
+func credential(tb testing.TB) *syscall.Credential {
+	tb.Helper()
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	uid, _ := strconv.Atoi(nobody.Uid)
+	gid, _ := strconv.Atoi(nobody.Gid)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+func (s *Server) run(ctx context.Context, tb testing.TB, path string, args ...string) {
+	tb.Helper()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(tb)}
+	cmd.Dir = "/"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("%s: %v\n%s", filepath.Base(path), err, out)
+	}
+}
+
+// launch starts the server; SIGINT ends it quickly, with its sessions.
+func (s *Server) launch(tb testing.TB, path string, args ...string) {
+	tb.Helper()
+	cmd := exec.Command(path, args...) //nolint:noctx // the clean-up ends it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(tb), Pdeathsig: syscall.SIGQUIT}
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", s.log, s.log
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGINT)
+		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
+		_ = cmd.Wait()
+	})
+}
+
+// await waits until the server takes sessions.
+func (s *Server) await(ctx context.Context, tb testing.TB, isReady string) {
+	tb.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := exec.CommandContext(ctx, isReady, "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port)).Run()
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			tb.Fatalf("PostgreSQL does not start: %v\n%s", err, s.log)
+		}
+	}
+}
+
+// DSN is a connection string for libpq and pgx through an address, with more settings.
+func DSN(address, login, more string) string {
+	host, port, _ := net.SplitHostPort(address)
+	return fmt.Sprintf("host=%s port=%s user='%s' password='%s' %s", host, port, login, Password, more)
+}
