@@ -35,6 +35,10 @@ envoy: ## Put the pinned Envoy into the cache directory
 lab-programs: ## Make sure that nginx and HAProxy, which the laboratory runs, are here
 	@hack/fetch-programs.sh
 
+.PHONY: postgres
+postgres: ## Make sure that PostgreSQL, which the database router is tested with, is here
+	@hack/fetch-postgres.sh
+
 .PHONY: cc
 cc: # The race detector needs a C compiler; a fresh machine may have none.
 	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends gcc libc6-dev; }
@@ -53,7 +57,7 @@ demo-check: build envoy ## Walk the whole tour of the demo without a terminal an
 	$(BIN)/hack/demo --check
 
 .PHONY: test
-test: build envoy lab-programs cc chromium vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
+test: build envoy lab-programs postgres cc chromium vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
 	$(BIN)/hack/gotest -p $(TEST_P) -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...
 	$(MAKE) --no-print-directory demo-check
 

@@ -12,6 +12,7 @@ cache="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse/haproxy"
 python="${PYTHON:-python3}"
 tmp=
 policy=
+. "$(dirname "$0")/debian.sh"
 
 fail() {
 	echo "fetch-programs: $*" >&2
@@ -36,23 +37,6 @@ say() {
 	number="$(echo "${said}" | sed -nE '1s/.*version:?[^0-9]*([0-9.]*[0-9]).*/\1/p')"
 	[ -n "${number}" ] || fail "$2 does not say which $1 it is, but: ${said:-nothing}"
 	echo "$1 ${number}: $2$3"
-}
-
-# install_package takes a Debian package in its present version: security updates take old ones
-# off the archive, so there is nothing to pin.
-install_package() {
-	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
-	# Debian's packages start their service unless this program says no (101).
-	if [ ! -e /usr/sbin/policy-rc.d ]; then
-		policy=/usr/sbin/policy-rc.d
-		printf '#!/bin/sh\nexit 101\n' >"${policy}"
-		chmod 0755 "${policy}"
-	fi
-	export DEBIAN_FRONTEND=noninteractive
-	lock="-o DPkg::Lock::Timeout=120"
-	# shellcheck disable=SC2086 # two words
-	apt-get install -q -y --no-install-recommends ${lock} "$1" >&2 ||
-		{ apt-get update -q >&2 && apt-get install -q -y --no-install-recommends ${lock} "$1" >&2; }
 }
 
 # stay_off keeps a service that was installed here from starting at the next boot, under

@@ -72,7 +72,7 @@ func binaries(tb testing.TB) string {
 	tb.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {
-		tb.Fatal("no PostgreSQL server in /usr/lib/postgresql: run \"make lab-programs\", or install Debian's package postgresql")
+		tb.Fatal("no PostgreSQL server in /usr/lib/postgresql: run \"make postgres\", or install Debian's package postgresql")
 	}
 	return filepath.Dir(found[len(found)-1])
 }
