@@ -130,6 +130,9 @@ func (i *instance) Attempts(ctx context.Context) (map[uint64]int, error) {
 	if err := proxy.Rest(ctx, i.process.PID()); err != nil {
 		return nil, fmt.Errorf("wait for haproxy's log: %w", err)
 	}
+	if err := i.wholeLog(ctx); err != nil {
+		return nil, err
+	}
 	return i.log.attempts(ctx)
 }
 

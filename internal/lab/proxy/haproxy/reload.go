@@ -2,11 +2,8 @@ package haproxy
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -38,28 +35,14 @@ func (r *reloaded) Update(ctx context.Context, backends []proxy.Backend) error {
 	return r.process.Signal(unix.SIGUSR2)
 }
 
-// Belief asks again while the master restarts itself, as it does at each reload: for
-// moments it then answers nobody.
-func (r *reloaded) Belief(ctx context.Context) (proxy.Belief, error) {
-	tick := time.NewTicker(again)
-	defer tick.Stop()
-	for {
-		belief, err := r.belief(ctx)
-		if err == nil {
-			return belief, nil
-		}
-		select {
-		case <-ctx.Done():
-			return proxy.Belief{}, err
-		case <-r.Exited():
-			return proxy.Belief{}, r.process.Ended()
-		case <-tick.C:
-		}
-	}
+// Belief implements [proxy.Proxy].
+func (r *reloaded) Belief(ctx context.Context) (belief proxy.Belief, err error) {
+	err = r.persist(ctx, func(ctx context.Context) (err error) {
+		belief, err = r.belief(ctx)
+		return err
+	})
+	return belief, err
 }
-
-// again is the pause before the next question.
-const again = 2 * time.Millisecond
 
 // belief asks the worker that took the runtime socket over, which is the one that takes
 // new connections, and those that are still there for their old ones.
@@ -70,12 +53,12 @@ func (r *reloaded) belief(ctx context.Context) (proxy.Belief, error) {
 	}
 	all := serving(servers)
 	some := slices.Clone(all)
-	old, err := r.oldWorkers(ctx)
+	old, err := r.master.oldWorkers(ctx)
 	if err != nil {
 		return proxy.Belief{}, err
 	}
 	for _, pid := range old {
-		servers, err := r.master.servers(ctx, "@!"+strconv.Itoa(pid)+" ")
+		servers, err := r.master.servers(ctx, workerPrefix(pid))
 		switch {
 		case err == nil:
 			some = append(some, serving(servers)...)
@@ -85,32 +68,4 @@ func (r *reloaded) belief(ctx context.Context) (proxy.Belief, error) {
 	}
 	slices.SortFunc(some, netip.Addr.Compare)
 	return proxy.Belief{All: all, Some: slices.Compact(some)}, nil
-}
-
-// oldWorkers returns the process ids of the workers that the master has replaced.
-func (r *reloaded) oldWorkers(ctx context.Context) ([]int, error) {
-	answer, err := r.master.ask(ctx, "show proc")
-	if err != nil {
-		return nil, err
-	}
-	_, old, found := strings.Cut(answer, "# old workers")
-	if !found {
-		return nil, nil
-	}
-	var pids []int
-	for line := range strings.Lines(old) {
-		fields := strings.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		if fields[0] == "#" {
-			break // the next section
-		}
-		pid, err := strconv.Atoi(fields[0])
-		if err != nil {
-			return nil, fmt.Errorf("haproxy has an old worker %q: %w", fields[0], err)
-		}
-		pids = append(pids, pid)
-	}
-	return pids, nil
 }

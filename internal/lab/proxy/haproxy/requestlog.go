@@ -143,7 +143,7 @@ func (l *requestLog) lost() error {
 			continue
 		}
 		if drops := fields[len(fields)-1]; drops != "0" {
-			return fmt.Errorf("haproxy's log has lost %s lines, so its tries cannot be counted: ask for a lower rate, or raise the machine's net.core.rmem_max", drops)
+			return fmt.Errorf("haproxy's log has lost %s lines: ask for a lower rate, or raise the machine's net.core.rmem_max", drops)
 		}
 		return nil
 	}
