@@ -8,13 +8,17 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/lab"
 	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 )
 
 // churn updates a proxy as fast as it takes updates, while clients send requests: dead
 // backends come and go, so that requests to them are under way when they are removed.
 func churn(t *testing.T, d proxy.Description) {
-	const updates = 100
+	updates := 100
+	if d.Model == lab.ModelReload {
+		updates = 30 // each starts processes, and leaves some that finish their requests
+	}
 	l := Start(t, d, Options(t, d))
 	live, dead := Backends(1, 2), Backends(11, 12, 13, 14, 15, 16, 17)
 	l.Run(live...)
