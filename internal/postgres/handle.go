@@ -15,10 +15,10 @@ import (
 
 // handle serves one connection: what it asks for, and that.
 func (r *Router) handle(ctx context.Context, c *proxy.Conn) error {
-	if err := c.SetDeadline(time.Now().Add(r.options.StartupTimeout)); err != nil {
+	if err := errors.Join(proxy.SetLiveness(c, proxy.DefaultLiveness()), c.SetDeadline(time.Now().Add(r.options.StartupTimeout))); err != nil {
 		return err
 	}
-	client := &client{conn: c, host: ""}
+	client := &client{conn: c}
 	packet, action, err := r.negotiate(ctx, c, client)
 	if err != nil {
 		return client.refuse(err)

@@ -1,0 +1,97 @@
+package postgres_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
+	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
+	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
+	pgtest "github.com/gatehouse-proxy/gatehouse/test/postgres"
+)
+
+func certificate(t *testing.T) *tls.Config {
+	t.Helper()
+	pair, err := tlsutil.SelfSigned(tlsutil.From(time.Now(), time.Hour), "localhost", "orders.db.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := pair.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{loaded}, MinVersion: tls.VersionTLS12, NextProtos: []string{"postgresql"}}
+}
+
+func TestTLS(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Options{})
+	_, address := serve(t, postgres.Options{
+		Resolver: table{"orders": server.Address}, TLS: certificate(t), Required: true, Suffix: "db.example",
+	})
+	for name, c := range map[string]struct{ login, more, sqlstate string }{
+		"asked for":             {"postgres.orders", "sslmode=require", ""},
+		"direct":                {"postgres.orders", "sslmode=require sslnegotiation=direct", ""},
+		"in clear is refused":   {"postgres.orders", "sslmode=disable", session.InvalidAuthorization},
+		"no deployment is told": {"postgres", "sslmode=require", session.InvalidAuthorization},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := connect(t, address, c.login, c.more)
+			if sqlstate(err) != c.sqlstate || c.sqlstate == "" && err != nil {
+				t.Fatalf("got %v, want SQLSTATE %q", err, c.sqlstate)
+			}
+			if err == nil {
+				var one int
+				if err := conn.QueryRow(t.Context(), "select 1").Scan(&one); err != nil || one != 1 {
+					t.Errorf("got %d, %v", one, err)
+				}
+			}
+		})
+	}
+	t.Run("a host name routes", func(t *testing.T) {
+		answer := hello(t, address, &tls.Config{ServerName: "orders.db.example", NextProtos: []string{"postgresql"}}, "postgres")
+		if answer != 'R' {
+			t.Errorf("answer %q, want a request to log in", answer)
+		}
+	})
+	t.Run("direct TLS of another protocol is over", func(t *testing.T) {
+		if answer := hello(t, address, &tls.Config{ServerName: "orders.db.example"}, "postgres"); answer != 0 {
+			t.Errorf("answer %q", answer)
+		}
+	})
+}
+
+// hello shakes hands directly, starts a session and returns the type of the first
+// answer, 0 if the connection ends instead.
+func hello(t *testing.T, address string, config *tls.Config, login string) byte {
+	t.Helper()
+	plain, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	if err := plain.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	config.InsecureSkipVerify = true
+	secured := tls.Client(plain, config)
+	startup, err := pgwire.Packet{Kind: pgwire.Startup, Version: pgwire.Version30, Parameters: parameters(login)}.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = secured.Write(startup) // the answer shows whether it went well
+	answer, err := bufio.NewReader(secured).ReadByte()
+	if err != nil {
+		return 0
+	}
+	return answer
+}
+
+func parameters(login string) pgwire.Parameters {
+	var p pgwire.Parameters
+	p.Set("user", login)
+	return p
+}
