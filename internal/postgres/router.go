@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
@@ -52,6 +53,7 @@ func (o Options) withDefaults() Options {
 type Router struct {
 	options Options
 	server  *proxy.Server
+	ready   atomic.Bool // new sessions are welcome
 
 	mu       sync.Mutex
 	sessions map[*running]bool

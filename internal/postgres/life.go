@@ -1,0 +1,78 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Life is how long a router that was told to end goes on. The zero Life has the defaults.
+type Life struct {
+	// Grace is how long it accepts after it is not ready any more, so that whoever
+	// sends it clients can notice; default 5 s.
+	Grace time.Duration
+	// Drain is how long sessions in which something is under way may go on, counted
+	// from the same moment; default 30 s.
+	Drain time.Duration
+}
+
+func (l Life) withDefaults() Life {
+	if l.Grace == 0 {
+		l.Grace = 5 * time.Second
+	}
+	if l.Drain == 0 {
+		l.Drain = 30 * time.Second
+	}
+	return l
+}
+
+// Run serves l until ctx ends, and then goes away in order: not ready, but accepting;
+// after the grace no new sessions, and idle ones end; after the drain the rest. The
+// error says how many sessions were cut.
+func (r *Router) Run(ctx context.Context, l net.Listener, life Life) error {
+	life = life.withDefaults()
+	working := context.WithoutCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- r.Serve(working, l) }()
+	r.ready.Store(true)
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	r.ready.Store(false)
+	deadline, cancel := context.WithTimeout(working, life.Drain)
+	defer cancel()
+	grace := time.NewTimer(life.Grace)
+	defer grace.Stop()
+	select {
+	case err := <-served:
+		return err
+	case <-grace.C:
+	}
+	return errors.Join(r.Leave(deadline), <-served)
+}
+
+// Health answers GET /health, which says that the process lives, and GET /ready: 200
+// "ready" while new sessions are welcome, else 503 "not ready".
+func (r *Router) Health() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+		if r.ready.Load() {
+			say(w, http.StatusOK, "ready")
+			return
+		}
+		say(w, http.StatusServiceUnavailable, "not ready")
+	})
+	return mux
+}
+
+func say(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n") // whoever asked may be gone
+}
