@@ -9,35 +9,37 @@ import (
 // Keys of log attributes. The same thing has the same key everywhere, and the
 // same name in metrics and documentation.
 const (
-	KeyKind      = "kind"     // of an object, for example "HTTPRoute"
-	KeyObject    = "object"   // "namespace/name", or "name" when cluster-scoped
-	KeyField     = "field"    // path of a field
-	KeyReason    = "reason"   // a verdict reason
-	KeyState     = "state"    // a verdict state
-	KeyWhat      = "what"     // what happened to an object
-	KeyMessage   = "message"  // an explanation meant for people
-	KeyRevision  = "revision" // of the view
-	KeyGateway   = "gateway"  // "namespace/name"
-	KeyListener  = "listener" // section name
-	KeyAddress   = "address"  // "ip:port"
-	KeyProxy     = "proxy"    // node id
-	KeyType      = "type"     // of an xDS resource, short
-	KeyResource  = "resource" // name of an xDS resource
-	KeyAcked     = "acknowledged"
-	KeyTotal     = "total"
-	KeyTook      = "took" // a duration
-	KeyFile      = "file" // path, with ":line" where known
-	KeyFiles     = "files"
-	KeyObjects   = "objects"
-	KeyPath      = "path"
-	KeySetting   = "setting" // key of a static setting
-	KeyValue     = "value"
-	KeyFrom      = "from" // where a value came from
-	KeyPID       = "pid"
-	KeyRestart   = "restart" // time until a restart
-	KeyVersion   = "version"
-	KeyValidator = "validator" // name of a validator
-	KeyError     = "error"
+	KeyKind        = "kind"     // of an object, for example "HTTPRoute"
+	KeyObject      = "object"   // "namespace/name", or "name" when cluster-scoped
+	KeyField       = "field"    // path of a field
+	KeyReason      = "reason"   // a verdict reason
+	KeyState       = "state"    // a verdict state
+	KeyWhat        = "what"     // what happened to an object
+	KeyMessage     = "message"  // an explanation meant for people
+	KeyRevision    = "revision" // of the view
+	KeyGateway     = "gateway"  // "namespace/name"
+	KeyListener    = "listener" // section name
+	KeyAddress     = "address"  // "ip:port"
+	KeyProxy       = "proxy"    // node id
+	KeyType        = "type"     // of an xDS resource, short
+	KeyResource    = "resource" // name of an xDS resource
+	KeyAcked       = "acknowledged"
+	KeyTotal       = "total"
+	KeyTook        = "took" // a duration
+	KeyFile        = "file" // path, with ":line" where known
+	KeyFiles       = "files"
+	KeyObjects     = "objects"
+	KeyPath        = "path"
+	KeySetting     = "setting" // key of a static setting
+	KeyValue       = "value"
+	KeyFrom        = "from" // where a value came from
+	KeyPID         = "pid"
+	KeyRestart     = "restart" // time until a restart
+	KeyVersion     = "version"
+	KeyValidator   = "validator"   // name of a validator
+	KeyExpires     = "expires"     // when a certificate is over
+	KeyCertificate = "certificate" // SHA-256 of its DER form, in hex
+	KeyError       = "error"
 )
 
 // LogOptions say how to log.

@@ -1,0 +1,98 @@
+package tlsstore
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
+)
+
+const (
+	// again is how often files are read without an event: directories can be replaced,
+	// file systems can have no events, and time makes certificates expire.
+	again = time.Minute
+	// maxFile is more than any chain or key in use has, in bytes.
+	maxFile = 1 << 20
+)
+
+// files are two files in PEM: a chain, leaf first, and its key.
+type files struct{ cert, key string }
+
+// Files returns a Store with the pair in two PEM files: a certificate chain, leaf first,
+// and its private key; both may be links, and one file may hold both. Run watches their
+// directories, so that files can be written, renamed into place, or swapped together by
+// the link of a directory, as Kubernetes does. The error names the file that could not be
+// read, or both with a *tlsutil.PairError when they cannot be served.
+func Files(cert, key string, o Options) (*Store, error) {
+	f := files{cert: cert, key: key}
+	pair, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	s, err := newStore(f, o, pair)
+	if err != nil {
+		return nil, f.describe(err)
+	}
+	s.warn()
+	return s, nil
+}
+
+func (f files) origin() slog.Attr { return slog.Any(observe.KeyFiles, []string{f.cert, f.key}) }
+
+func (f files) describe(err error) error {
+	return fmt.Errorf("TLS certificate %s and key %s: %w", f.cert, f.key, err)
+}
+
+// read returns what is in the files now.
+func (f files) read() (pair tlsutil.Pair, err error) {
+	if pair.Cert, err = read(f.cert); err != nil {
+		return tlsutil.Pair{}, fmt.Errorf("TLS certificate: %w", err)
+	}
+	if pair.Key, err = read(f.key); err != nil {
+		return tlsutil.Pair{}, fmt.Errorf("TLS key: %w", err)
+	}
+	return pair, nil
+}
+
+// read never waits for a writer, and never takes in more than maxFile.
+func read(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: want a regular file, it is %s", name, info.Mode().Type())
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		return nil, fmt.Errorf("%s: longer than %d bytes", name, maxFile)
+	}
+	return data, err
+}
+
+// run reads the files when something has happened in their directories and then
+// nothing for a moment, and every minute.
+func (f files) run(ctx context.Context, s *Store) {
+	w := f.watch(s)
+	defer w.close()
+	minute := time.NewTicker(again)
+	defer minute.Stop()
+	for ctx.Err() == nil {
+		w.add()
+		s.take(f.read())
+		s.warn()
+		if w.wait(ctx, minute.C) {
+			w.settle(ctx)
+		}
+	}
+}
