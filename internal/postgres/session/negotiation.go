@@ -100,6 +100,15 @@ func Unknown(deployment string) *RefusalError {
 	return refuse(ConnectionFailed, hintLogin, "deployment %s is unknown", quote(deployment))
 }
 
+// OtherForm is for a deployment that is registered pooled and asked for otherwise, or the
+// other way round.
+func OtherForm(deployment string, asksPooled bool) *RefusalError {
+	if asksPooled {
+		return refuse(ConnectionFailed, "log in as USER.DEPLOYMENT", "deployment %s has no pool", quote(deployment))
+	}
+	return refuse(ConnectionFailed, "log in as USER.DEPLOYMENT.pool", "deployment %s is served by its pool only", quote(deployment))
+}
+
 // NotReady is for a deployment that has no server to connect to now.
 func NotReady(deployment string) *RefusalError {
 	return refuse(CannotConnectNow, "try again", "deployment %s has no server that is ready", quote(deployment))

@@ -1,0 +1,44 @@
+// Package discovery tells which server a deployment's sessions go to: it turns a table
+// of backends, written down by an operator, into constant-time answers. It dials nothing.
+package discovery
+
+import (
+	"iter"
+	"net"
+	"strconv"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
+)
+
+// Backend is where one form of a deployment is served: itself, or its pooler.
+type Backend struct {
+	Deployment string
+	Pooled     bool
+	// Host is a DNS name or an IP address, without brackets.
+	Host string
+	// Port is 1 to 65535.
+	Port uint16
+}
+
+// Address is host:port, as a dialer takes it.
+func (b Backend) Address() string {
+	return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+}
+
+// Target is what a new session is to dial.
+type Target struct {
+	Backend Backend
+	// Address is host:port of an endpoint that is ready.
+	Address string
+}
+
+// Resolver finds the server of a deployment. All of it may be called at any time, from
+// any goroutine, and answers from memory.
+type Resolver interface {
+	session.Deployments
+	// Resolve returns what a new session dials, in constant time. The error is an
+	// [*UnknownError] or a [*NotReadyError].
+	Resolve(deployment string, pooled bool) (Target, error)
+	// All returns every backend, by deployment, the pooled one after the other.
+	All() iter.Seq[Backend]
+}
