@@ -5,47 +5,42 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
+	"sync"
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
 )
 
-// learn keeps the key of a session that has just got one, unchanged, so that a cancel
-// finds the server.
-func (r *Router) learn(s *running) pgwire.Key {
-	login := s.tracker.Login()
-	if login.Key == (pgwire.Key{}) {
-		return login.Key
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keys[login.Key] = s.address
-	return login.Key
-}
+// Cancels of one network (/24, /64) that are passed on: more come from no client, and
+// guess keys.
+var cancelLimits = cancel.Limits{Rate: 50, Burst: 200, Networks: 4096}
 
-// forget drops the key of a session that is over.
-func (r *Router) forget(s *running) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.keys, s.key)
-}
-
-// cancel passes a cancel on to the server that gave the key, and returns once that has
-// closed the connection: only then has it signalled, and the client may go on. Unknown
-// keys are answered like known ones, with silence.
-func (r *Router) cancel(ctx context.Context, key pgwire.Key) error {
-	r.mu.Lock()
-	address, known := r.keys[key]
-	r.mu.Unlock()
-	if !known {
+// cancel passes a cancel on to every server that gave the key, and returns once these
+// have closed their connections: only then have they signalled, and the client may go
+// on. Unknown keys, and too many, are answered like known ones: with silence.
+func (r *Router) cancel(ctx context.Context, client net.Addr, key pgwire.Key) error {
+	if !r.cancels.Allow(addressOf(client)) {
 		return nil
 	}
 	packet, err := pgwire.AppendCancelRequest(nil, key)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.options.DialTimeout)
-	defer cancel()
+	targets := r.keys.Lookup(nil, key)
+	errs := make([]error, len(targets))
+	var wg sync.WaitGroup
+	for i, target := range targets {
+		wg.Go(func() { errs[i] = r.sendCancel(ctx, target.Address, packet) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (r *Router) sendCancel(ctx context.Context, address string, packet []byte) error {
+	ctx, done := context.WithTimeout(ctx, r.options.DialTimeout)
+	defer done()
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return err
@@ -58,5 +53,12 @@ func (r *Router) cancel(ctx context.Context, key pgwire.Key) error {
 		return err
 	}
 	_, err = io.Copy(io.Discard, server)
-	return errors.Join(err, ctx.Err())
+	return err
+}
+
+func addressOf(a net.Addr) netip.Addr {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr()
+	}
+	return netip.Addr{}
 }

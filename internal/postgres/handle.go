@@ -24,7 +24,7 @@ func (r *Router) handle(ctx context.Context, c *proxy.Conn) error {
 		return client.refuse(err)
 	}
 	if action == session.SendCancel {
-		return r.cancel(ctx, packet.Key)
+		return r.cancel(ctx, c.RemoteAddr(), packet.Key)
 	}
 	if !c.Admit() {
 		return client.refuse(session.ErrTooMany)

@@ -4,13 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
-	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
 
@@ -55,15 +57,22 @@ type Router struct {
 	server  *proxy.Server
 	ready   atomic.Bool // new sessions are welcome
 
+	keys    *cancel.Registry[string] // to the addresses of servers
+	cancels *cancel.Limiter
+	last    atomic.Uint64 // number of a session
+
+	leaving atomic.Bool
+
 	mu       sync.Mutex
 	sessions map[*running]bool
-	keys     map[pgwire.Key]string // of running sessions, to the server's address
-	leaving  bool
 }
 
 // New returns a router that Serve starts.
 func New(o Options) *Router {
-	r := &Router{options: o.withDefaults(), sessions: map[*running]bool{}, keys: map[pgwire.Key]string{}}
+	r := &Router{
+		options: o.withDefaults(), sessions: map[*running]bool{},
+		keys: cancel.NewRegistry[string](), cancels: cancel.NewLimiter(cancelLimits, time.Now),
+	}
 	r.server = proxy.NewServer(r.handle, proxy.Limits{Connections: o.Connections}, proxy.Watch{})
 	return r
 }
@@ -94,32 +103,21 @@ func (r *Router) Leave(ctx context.Context) error {
 
 // goodbye lets all sessions know that the router leaves, and returns them.
 func (r *Router) goodbye() []*running {
+	r.leaving.Store(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leaving = true
-	all := make([]*running, 0, len(r.sessions))
-	for s := range r.sessions {
-		all = append(all, s)
-	}
-	return all
+	return slices.Collect(maps.Keys(r.sessions))
 }
 
 // enter and exit keep the sessions that run.
-func (r *Router) enter(s *running) (leaving bool) {
+func (r *Router) enter(s *running) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sessions[s] = true
-	return r.leaving
 }
 
 func (r *Router) exit(s *running) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.sessions, s)
-}
-
-func (r *Router) isLeaving() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.leaving
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
 	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
@@ -55,25 +56,26 @@ func (r *Router) dial(ctx context.Context, address string, startup pgwire.Packet
 type running struct {
 	router  *Router
 	route   session.Route
-	address string
+	target  cancel.Target[string]
 	relay   *proxy.Relay
 	tracker pgwire.Tracker
+	ready   bool       // the login is over
 	key     pgwire.Key // learnt, or zero
 	greeted atomic.Bool
 }
 
 // relay carries a session to its end.
 func (r *Router) relay(ctx context.Context, client, server net.Conn, address string, route session.Route) error {
-	s := &running{router: r, route: route, address: address}
-	s.relay = proxy.NewRelay(client, server, proxy.Options{FromA: s.fromClient, FromB: s.fromServer})
-	if r.enter(s) {
-		s.leave()
+	s := &running{
+		router: r, route: route, target: cancel.Target[string]{Session: cancel.Session(r.last.Add(1)), Address: address},
 	}
+	s.relay = proxy.NewRelay(client, server, proxy.Options{FromA: s.fromClient, FromB: s.fromServer})
+	r.enter(s)
 	defer r.exit(s)
 	silent := time.AfterFunc(r.options.AnswerTimeout, s.giveUp)
 	defer silent.Stop()
 	result := s.relay.Run(ctx)
-	r.forget(s)
+	r.keys.Forget(s.key, s.target.Session)
 	return errors.Join(result.ErrA, result.ErrB)
 }
 
@@ -87,18 +89,28 @@ func (s *running) fromClient(chunk []byte) proxy.Verdict {
 
 // fromServer sees what the server sends, before the client gets it.
 func (s *running) fromServer(chunk []byte) proxy.Verdict {
-	first := !s.greeted.Swap(true)
+	s.greeted.Store(true)
 	s.tracker.Backend(chunk)
-	if s.key == (pgwire.Key{}) {
-		s.key = s.router.learn(s)
-	}
-	switch {
-	case first && s.route.Renamed && s.tracker.Login().Asked(pgwire.AuthMD5):
+	if !s.ready && s.login() {
 		return stop(0, session.ErrMD5)
-	case s.router.isLeaving() && s.tracker.Seal():
+	}
+	if s.router.leaving.Load() && s.tracker.Seal() {
 		return stop(len(chunk), session.ErrLeaving)
 	}
 	return proxy.Verdict{}
+}
+
+// login learns what the login has told so far. It tells whether that is in vain: the
+// server asks for an md5 password, nobody has sent one yet, and the client would hash
+// it with another name than the server's.
+func (s *running) login() (vain bool) {
+	login := s.tracker.Login()
+	s.ready = login.Ready
+	if s.key == (pgwire.Key{}) && login.Key != (pgwire.Key{}) {
+		s.key = login.Key
+		s.router.keys.Learn(s.key, s.target)
+	}
+	return s.route.Renamed && login.Answers == 0 && login.Asked(pgwire.AuthMD5)
 }
 
 // stop ends a session after some bytes of a chunk with last words to the client.
