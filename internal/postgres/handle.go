@@ -89,22 +89,18 @@ func startsWithTLS(c *proxy.Conn) (bool, error) {
 	return first[0] == tlsHandshake, nil
 }
 
-// errProtocol is a direct TLS handshake without PostgreSQL's protocol name, which its
-// clients always offer.
-var errProtocol = errors.New("direct TLS without the protocol postgresql")
-
 // secure shakes hands. An error ends the connection without a word: what is in clear
 // after an answer S is none of the client's business.
 func (r *Router) secure(ctx context.Context, c *proxy.Conn, client *client, direct bool) error {
-	secured := tls.Server(c, r.options.TLS)
+	config := r.options.TLS.Config()
+	if direct {
+		config = r.options.TLS.DirectConfig()
+	}
+	secured := tls.Server(c, config)
 	if err := proxy.Handshake(ctx, secured); err != nil {
 		return &handshakeError{err}
 	}
-	state := secured.ConnectionState()
-	if direct && state.NegotiatedProtocol != "postgresql" {
-		return &handshakeError{errProtocol}
-	}
-	client.conn, client.host = secured, state.ServerName
+	client.conn, client.host = secured, secured.ConnectionState().ServerName
 	return nil
 }
 

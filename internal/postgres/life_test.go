@@ -20,7 +20,7 @@ func TestLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	router := postgres.New(postgres.Options{Resolver: table{}, Log: slog.New(slog.DiscardHandler)})
+	router := postgres.New(postgres.Options{Resolver: table(t), Log: slog.New(slog.DiscardHandler)})
 	ready := func() int {
 		w := httptest.NewRecorder()
 		router.Health().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ready", http.NoBody))

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/tls"
 	"log/slog"
 	"maps"
 	"net"
@@ -12,22 +11,16 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
-	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
 
-// Resolver finds the server of a deployment.
-type Resolver interface {
-	session.Deployments
-	// Resolve returns host:port of a server, or a [*session.RefusalError].
-	Resolve(deployment string, pooled bool) (address string, err error)
-}
-
 // Options say how a router serves. Zero durations have the defaults that they name.
 type Options struct {
-	Resolver Resolver
+	Resolver discovery.Resolver
 	// TLS is offered to clients; nil for none. Required refuses sessions in clear.
-	TLS      *tls.Config
+	TLS      *tlsstore.Store
 	Required bool
 	// Suffix is what host names of deployments end in, without the dot before it, for
 	// routes by SNI; empty for none.

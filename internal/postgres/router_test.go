@@ -14,20 +14,19 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
 	pgtest "github.com/gatehouse-proxy/gatehouse/test/postgres"
 )
 
-// table resolves deployments to addresses.
-type table map[string]string
-
-func (t table) Known(name string) (string, bool) { _, ok := t[name]; return name, ok }
-
-func (t table) Resolve(deployment string, _ bool) (string, error) {
-	if address, ok := t[deployment]; ok {
-		return address, nil
+// table is a static one of a deployment, or none.
+func table(t *testing.T, backends ...string) *discovery.Table {
+	t.Helper()
+	all, errs := discovery.ParseStatic(strings.Join(backends, ","))
+	if len(backends) > 0 && len(errs) > 0 {
+		t.Fatal(errs)
 	}
-	return "", session.Unknown(deployment)
+	return discovery.NewTable(all)
 }
 
 // serve runs a router until the test ends and returns it with its address.
@@ -72,7 +71,7 @@ func sqlstate(err error) string {
 
 func TestSessions(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
-	_, address := serve(t, postgres.Options{Resolver: table{"orders": server.Address}})
+	_, address := serve(t, postgres.Options{Resolver: table(t, "orders="+server.Address)})
 	t.Run("pgx logs in, and the server sees the plain name", func(t *testing.T) {
 		conn, err := connect(t, address, "postgres.orders", "sslmode=disable dbname=postgres")
 		if err != nil {
@@ -137,7 +136,7 @@ func TestSessions(t *testing.T) {
 // is told so, and what to do.
 func TestMD5(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{Auth: "md5"})
-	_, address := serve(t, postgres.Options{Resolver: table{"orders": server.Address}})
+	_, address := serve(t, postgres.Options{Resolver: table(t, "orders="+server.Address)})
 	_, err := connect(t, address, "postgres.orders", "sslmode=disable")
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || !strings.Contains(refused.Message, "md5") || !strings.Contains(refused.Hint, "SCRAM") {
@@ -152,7 +151,7 @@ func TestMD5(t *testing.T) {
 // transaction.
 func TestLeave(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
-	router, address := serve(t, postgres.Options{Resolver: table{"orders": server.Address}})
+	router, address := serve(t, postgres.Options{Resolver: table(t, "orders="+server.Address)})
 	idle, err := connect(t, address, "postgres.orders", "sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +190,7 @@ func TestLeave(t *testing.T) {
 
 // Connections that only open and close, as port checks do, end nothing.
 func TestPortChecks(t *testing.T) {
-	_, address := serve(t, postgres.Options{Resolver: table{}})
+	_, address := serve(t, postgres.Options{Resolver: table(t)})
 	for _, bytes := range []string{"", "\x00", "\x00\x00\x00\x08\x04\xd2\x16\x2f", "GET / HTTP/1.1\r\n\r\n"} {
 		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		if err != nil {

@@ -19,16 +19,16 @@ func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) 
 	if err != nil {
 		return c.refuse(err)
 	}
-	address, err := r.options.Resolver.Resolve(route.Deployment, route.Pooled)
+	target, err := r.options.Resolver.Resolve(route.Deployment, route.Pooled)
 	if err != nil {
 		return c.refuse(err)
 	}
 	startup.Parameters = route.Parameters
-	server, err := r.dial(ctx, address, startup)
+	server, err := r.dial(ctx, target.Address, startup)
 	if err != nil {
 		return errors.Join(c.refuse(session.ErrUnreachable), err)
 	}
-	return r.relay(ctx, c.conn, server, address, route)
+	return r.relay(ctx, c.conn, server, target.Address, route)
 }
 
 // dial connects to a server and sends it the startup packet.

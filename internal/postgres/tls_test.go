@@ -3,34 +3,26 @@ package postgres_test
 import (
 	"bufio"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"testing"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
-	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
 	pgtest "github.com/gatehouse-proxy/gatehouse/test/postgres"
 )
 
-func certificate(t *testing.T) *tls.Config {
-	t.Helper()
-	pair, err := tlsutil.SelfSigned(tlsutil.From(time.Now(), time.Hour), "localhost", "orders.db.example")
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := pair.TLS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{loaded}, MinVersion: tls.VersionTLS12, NextProtos: []string{"postgresql"}}
-}
-
 func TestTLS(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
+	store, err := tlsstore.Memory(tlsstore.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, address := serve(t, postgres.Options{
-		Resolver: table{"orders": server.Address}, TLS: certificate(t), Required: true, Suffix: "db.example",
+		Resolver: table(t, "orders="+server.Address), TLS: store, Required: true, Suffix: "db.example",
 	})
 	for name, c := range map[string]struct{ login, more, sqlstate string }{
 		"asked for":             {"postgres.orders", "sslmode=require", ""},
