@@ -1,6 +1,7 @@
 package tlsutil
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -44,9 +45,16 @@ func Inspect(certPEM []byte) (Facts, error) {
 		Key:         keyName(leaf),
 		Fingerprint: hex.EncodeToString(sum[:]),
 		IsCA:        leaf.IsCA,
-		SelfSigned:  leaf.CheckSignatureFrom(leaf) == nil,
+		SelfSigned:  selfSigned(leaf),
 		Chain:       len(chain),
 	}, nil
+}
+
+// selfSigned asks for the signature alone: CheckSignatureFrom wants an authority too,
+// which a certificate that a server made for itself is not.
+func selfSigned(leaf *x509.Certificate) bool {
+	return bytes.Equal(leaf.RawSubject, leaf.RawIssuer) &&
+		leaf.CheckSignature(leaf.SignatureAlgorithm, leaf.RawTBSCertificate, leaf.Signature) == nil
 }
 
 func names(leaf *x509.Certificate) []string {

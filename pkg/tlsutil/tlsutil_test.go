@@ -174,6 +174,9 @@ func TestInspect(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
+	if alone := must[Facts](t)(Inspect(must[Pair](t)(SelfSigned(year(), "a.example")).Cert)); alone.IsCA || !alone.SelfSigned {
+		t.Errorf("a certificate that signed itself: %+v", alone)
+	}
 	if authority := must[Facts](t)(Inspect(ca.Cert)); !authority.IsCA || !authority.SelfSigned {
 		t.Errorf("authority %+v", authority)
 	}
