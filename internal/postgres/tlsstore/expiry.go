@@ -21,10 +21,10 @@ func (s *Store) warn() {
 	case facts.Expired(now) && s.warned < over:
 		s.warned = over
 		s.Log.Error("certificate has expired: clients that verify it refuse it; replace it",
-			s.source.origin(), observe.KeyExpires, facts.NotAfter)
+			observe.KeyExpires, facts.NotAfter)
 	case facts.Expires(now, s.Threshold) && s.warned < soon:
 		s.warned = soon
 		s.Log.Warn("certificate expires soon: replace it",
-			s.source.origin(), observe.KeyExpires, facts.NotAfter)
+			observe.KeyExpires, facts.NotAfter)
 	}
 }

@@ -16,6 +16,8 @@ const (
 	// again is how often files are read without an event: directories can be replaced,
 	// file systems can have no events, and time makes certificates expire.
 	again = time.Minute
+	// attempts is how often a pair that cannot be served is read while writers are busy.
+	attempts = 5
 	// maxFile is more than any chain or key in use has, in bytes.
 	maxFile = 1 << 20
 )
@@ -80,8 +82,7 @@ func read(name string) ([]byte, error) {
 	return data, err
 }
 
-// run reads the files when something has happened in their directories and then
-// nothing for a moment, and every minute.
+// run reads the files when something has happened in their directories, and every minute.
 func (f files) run(ctx context.Context, s *Store) {
 	w := f.watch(s)
 	defer w.close()
@@ -89,10 +90,27 @@ func (f files) run(ctx context.Context, s *Store) {
 	defer minute.Stop()
 	for ctx.Err() == nil {
 		w.add()
-		s.take(f.read())
+		f.load(ctx, s, w)
 		s.warn()
-		if w.wait(ctx, minute.C) {
-			w.settle(ctx)
+		w.wait(ctx, minute.C)
+	}
+}
+
+// load serves what is in the files once they are quiet. That it cannot be served is
+// believed if nothing happens for a moment more: a writer may be between two files.
+func (f files) load(ctx context.Context, s *Store, w *watcher) {
+	for range attempts {
+		w.settle(ctx)
+		pair, err := f.read()
+		if err == nil {
+			err = s.serve(pair)
+		}
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if !w.wait(ctx, time.After(quiet)) {
+			s.refuse(err)
+			return
 		}
 	}
 }

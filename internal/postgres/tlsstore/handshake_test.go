@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"net"
 	"testing"
@@ -112,4 +113,9 @@ func TestNothingResumes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pemOf is the certificate that serves, for clients that read files.
+func pemOf(s *Store) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.pair.Load().Certificate[0]})
 }

@@ -61,6 +61,16 @@ func (m memory) make(o Options) (tlsutil.Pair, error) {
 	return pair, nil
 }
 
+func (m memory) renew(s *Store) {
+	pair, err := m.make(s.Options)
+	if err == nil {
+		err = s.serve(pair)
+	}
+	if err != nil {
+		s.refuse(err)
+	}
+}
+
 func (m memory) origin() slog.Attr { return slog.String(observe.KeyFrom, "memory") }
 
 func (m memory) run(ctx context.Context, s *Store) {
@@ -68,7 +78,7 @@ func (m memory) run(ctx context.Context, s *Store) {
 	defer ticks.Stop()
 	for {
 		if s.Status().Facts.Expires(s.Now(), s.Threshold) {
-			s.take(m.make(s.Options))
+			m.renew(s)
 		}
 		select {
 		case <-ctx.Done():

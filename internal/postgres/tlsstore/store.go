@@ -55,7 +55,7 @@ type Store struct {
 
 // source is where a certificate comes from.
 type source interface {
-	// run calls Store.take with what it finds, until ctx ends.
+	// run calls Store.serve or Store.refuse with what it finds, until ctx ends.
 	run(ctx context.Context, s *Store)
 	// origin is what logs call it.
 	origin() slog.Attr
@@ -77,6 +77,7 @@ type Status struct {
 // newStore returns a Store that serves pair.
 func newStore(from source, o Options, pair tlsutil.Pair) (*Store, error) {
 	s := &Store{Options: o.filled(), source: from}
+	s.Log = s.Log.With(from.origin())
 	s.asked, s.direct = s.config(), s.config()
 	s.direct.GetConfigForClient = refuseWithoutALPN
 	return s, s.serve(pair)
@@ -91,16 +92,6 @@ func (s *Store) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.status
-}
-
-// take serves a pair, or says once why not and keeps what serves.
-func (s *Store) take(pair tlsutil.Pair, err error) {
-	if err == nil {
-		err = s.serve(pair)
-	}
-	if err != nil {
-		s.refuse(err)
-	}
 }
 
 // serve lets handshakes that begin from now on have the pair. The same again changes nothing.
@@ -119,7 +110,7 @@ func (s *Store) serve(pair tlsutil.Pair) error {
 	s.status.Facts, s.status.Since = facts, s.Now()
 	s.status.Loads++
 	s.warned = silent
-	s.Log.Info("certificate serves", s.source.origin(), observe.KeyCertificate, facts.Fingerprint, observe.KeyExpires, facts.NotAfter)
+	s.Log.Info("certificate serves", observe.KeyCertificate, facts.Fingerprint, observe.KeyExpires, facts.NotAfter)
 	return nil
 }
 
@@ -144,5 +135,5 @@ func (s *Store) refuse(err error) {
 	}
 	s.status.Refused = err
 	s.status.Refusals++
-	s.Log.Error("certificate refused, the previous one serves on", s.source.origin(), observe.KeyError, err)
+	s.Log.Error("certificate refused, the previous one serves on", observe.KeyError, err)
 }

@@ -49,7 +49,7 @@ func (w *watcher) add() {
 func (w *watcher) complain(err error) {
 	said := fmt.Sprint(err)
 	if err != nil && said != w.said {
-		w.store.Log.Warn("certificate files cannot be watched: they are read every minute", w.origin(), observe.KeyError, err)
+		w.store.Log.Warn("certificate files cannot be watched: they are read every minute", observe.KeyError, err)
 	}
 	w.said = said
 }
