@@ -28,20 +28,12 @@ type Given struct {
 // file, default), and validates all of them once. The error is an Errors with
 // everything that is wrong.
 func Load(src Source) (Loaded, error) {
-	all := settings()
+	var out Loaded
+	all := settings(&out.Run)
 	env := environment(src.Environ)
 	values, errs := readFile(src.File, all)
-	var out Loaded
-	for _, s := range all {
-		got := s.pick(src, env, values)
-		if err := s.set(&out.Run, got.absolute()); err != nil {
-			value := strings.Join(got.values, ", ")
-			errs = append(errs, &Error{From: got.from, Field: s.Key, Value: value, Problem: err.Error()})
-		}
-		if got.from != fromDefault {
-			out.Given = append(out.Given, Given{Key: s.Key, Value: strings.Join(got.values, ", "), From: got.from})
-		}
-	}
+	given, wrong := assign(all, src, env, values)
+	out.Given, errs = given, append(errs, wrong...)
 	if len(errs) > 0 {
 		return Loaded{}, Errors(errs)
 	}
@@ -54,6 +46,35 @@ func Load(src Source) (Loaded, error) {
 	}
 	out.Warnings = append(unknownVariables(env, all), out.Run.warnings()...)
 	return out, nil
+}
+
+// assign sets every setting from the first source that has it. It returns which were
+// given, and all that is wrong.
+func assign(all []*setting, src Source, env map[string]string, file map[string]raw) (given []Given, errs []error) {
+	for _, s := range all {
+		got := s.pick(src, env, file)
+		value := strings.Join(got.values, ", ")
+		if err := s.set(got.absolute()); err != nil {
+			errs = append(errs, s.wrong(got, value, err)...)
+		}
+		if got.from != fromDefault {
+			given = append(given, Given{Key: s.Key, Value: value, From: got.from})
+		}
+	}
+	return given, errs
+}
+
+// wrong says what is wrong with a setting: its value, or several parts of it.
+func (s *setting) wrong(got raw, value string, err error) []error {
+	parts, several := errors.AsType[Errors](err)
+	if !several {
+		return []error{&Error{From: got.from, Field: s.Key, Value: value, Problem: err.Error()}}
+	}
+	var out []error
+	for _, part := range parts {
+		out = append(out, &Error{From: got.from, Field: s.Key, Problem: part.Error()})
+	}
+	return out
 }
 
 // absolute returns the values with relative paths of a file put under its directory.

@@ -14,6 +14,8 @@ type Setting struct {
 	Flag string
 	// Env is the environment variable.
 	Env string
+	// Older is an older variable of the same meaning, which wins over Env; empty is none.
+	Older string
 	// Default as a user would write it; empty when there is none.
 	Default string
 	// Value names the kind of value: PATH, HOST:PORT, IP, DURATION, or "" for a switch.
@@ -27,20 +29,22 @@ type Setting struct {
 	Offline bool
 }
 
-// Settings returns all settings in order of the reference.
-func Settings() []Setting {
+// Settings returns all settings of "gatehouse run" in order of the reference.
+func Settings() []Setting { return described(settings(new(Run))) }
+
+func described(all []*setting) []Setting {
 	var out []Setting
-	for _, s := range settings() {
+	for _, s := range all {
 		out = append(out, s.Setting)
 	}
 	return out
 }
 
-// setting is a Setting and how its values become part of a Run. set gets the
+// setting is a Setting and how its values become part of a configuration. set gets the
 // values as given and returns what is wrong with them and the remedy.
 type setting struct {
 	Setting
-	set func(r *Run, values []string) error
+	set func(values []string) error
 	// path values of a file are relative to the file.
 	path bool
 }

@@ -38,11 +38,22 @@ func (s *setting) pick(src Source, env map[string]string, file map[string]raw) r
 			return raw{values: values, from: "--" + s.Flag}
 		}
 	}
-	if value := env[s.Env]; value != "" { // empty means unset, as in many unit files
-		return raw{values: s.split(value), from: "$" + s.Env}
+	if names := s.given(env); len(names) > 0 {
+		return raw{values: s.split(env[names[0]]), from: "$" + names[0]}
 	}
 	if value, ok := file[s.Key]; ok {
 		return value
 	}
 	return raw{values: s.defaults(env), from: fromDefault}
+}
+
+// given returns the setting's variables that are set, first the one that counts.
+func (s *setting) given(env map[string]string) []string {
+	var out []string
+	for _, name := range []string{s.Older, s.Env} {
+		if name != "" && env[name] != "" { // empty means unset, as in many unit files
+			out = append(out, name)
+		}
+	}
+	return out
 }

@@ -111,14 +111,11 @@ func setSwitch(to *bool, values []string) error {
 	if err != nil {
 		return err
 	}
-	switch strings.ToLower(v) {
-	case "true":
-		*to = true
-	case "false":
-		*to = false
-	default:
+	on, err := strconv.ParseBool(strings.ToLower(v))
+	if err != nil {
 		return errors.New("must be true or false")
 	}
+	*to = on
 	return nil
 }
 
@@ -143,13 +140,18 @@ const (
 )
 
 func setBytes(to *int, values []string, least, most int) error {
+	return setNumber(to, values, "a number of bytes", least, most)
+}
+
+// setNumber takes whole numbers; what says what they count: "a number of bytes".
+func setNumber(to *int, values []string, what string, least, most int) error {
 	v, err := one(values)
 	if err != nil {
 		return err
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < least || n > most {
-		return fmt.Errorf("must be a number of bytes from %d to %d", least, most)
+		return fmt.Errorf("must be %s from %d to %d", what, least, most)
 	}
 	*to = n
 	return nil

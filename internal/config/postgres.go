@@ -1,0 +1,84 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+)
+
+// Postgres is the static configuration of "gatehouse postgres".
+type Postgres struct {
+	// Backends are the static table; empty only for commands that serve nothing.
+	Backends []discovery.Backend
+	Runtime  Runtime
+	// ListenAddress is bound by the listeners of clients and of health: by default
+	// 0.0.0.0 in a cluster or container, 127.0.0.1 elsewhere.
+	ListenAddress netip.Addr
+	// Port is for clients, HealthPort for health and metrics; 0 is any free port.
+	Port, HealthPort int
+	TLS              TLS
+	// SNISuffix is what host names of deployments end in, without the dot before it;
+	// empty when host names route nothing.
+	SNISuffix string
+	// MaxConnections is 0 without a limit.
+	MaxConnections int
+	// DialTimeout bounds the dial to a server, from 1 s to 1 h.
+	DialTimeout time.Duration
+	// Debug logs more.
+	Debug bool
+}
+
+// Address is where clients connect, host:port.
+func (p Postgres) Address() string { return p.address(p.Port) }
+
+// HealthAddress is where health is asked for, host:port.
+func (p Postgres) HealthAddress() string { return p.address(p.HealthPort) }
+
+func (p Postgres) address(port int) string {
+	return net.JoinHostPort(p.ListenAddress.String(), strconv.Itoa(port))
+}
+
+// Runtime is what a router runs in.
+type Runtime string
+
+// What a router may run in.
+const (
+	RuntimeKubernetes Runtime = "kubernetes"
+	RuntimeContainer  Runtime = "container"
+	RuntimeVM         Runtime = "vm"
+)
+
+// TLS is what a router offers to clients.
+type TLS struct {
+	Enabled bool
+	// Required refuses sessions in clear.
+	Required bool
+	Mode     TLSMode
+	// CertFile and KeyFile are absolute or relative to the working directory; empty in
+	// memory mode.
+	CertFile, KeyFile string
+	// RenewalThreshold is how long before its end a certificate of ours is renewed, and
+	// another one warned about.
+	RenewalThreshold time.Duration
+}
+
+// TLSMode says where a certificate comes from.
+type TLSMode string
+
+// Where a certificate may come from.
+const (
+	TLSFile   TLSMode = "file"
+	TLSMemory TLSMode = "memory"
+)
+
+// postgresGiven are the settings as given; Postgres is made of them.
+type postgresGiven struct {
+	Postgres
+	listenAddress           string // empty without one
+	autoGenerate, autoRenew bool
+	renewalDays             int
+	dialSeconds             int
+}
