@@ -23,7 +23,10 @@ const (
 )
 
 // files are two files in PEM: a chain, leaf first, and its key.
-type files struct{ cert, key string }
+type files struct {
+	cert, key string
+	again     time.Duration // how often they are read without an event
+}
 
 // Files returns a Store with the pair in two PEM files: a certificate chain, leaf first,
 // and its private key; both may be links, and one file may hold both. Run watches their
@@ -31,7 +34,7 @@ type files struct{ cert, key string }
 // the link of a directory, as Kubernetes does. The error names the file that could not be
 // read, or both with a *tlsutil.PairError when they cannot be served.
 func Files(cert, key string, o Options) (*Store, error) {
-	f := files{cert: cert, key: key}
+	f := files{cert: cert, key: key, again: again}
 	pair, err := f.read()
 	if err != nil {
 		return nil, err
@@ -86,7 +89,7 @@ func read(name string) ([]byte, error) {
 func (f files) run(ctx context.Context, s *Store) {
 	w := f.watch(s)
 	defer w.close()
-	minute := time.NewTicker(again)
+	minute := time.NewTicker(f.again)
 	defer minute.Stop()
 	for ctx.Err() == nil {
 		w.add()

@@ -240,6 +240,35 @@ func TestFilesThatVanishServeOn(t *testing.T) {
 	}
 }
 
+// What watching cannot see is read all the same: a link on the way to the directory.
+func TestALinkToTheDirectoryIsReplaced(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "tls")
+	put := func(release string, pair tlsutil.Pair) {
+		if err := os.Mkdir(filepath.Join(parent, release), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		layouts[0].put(t, filepath.Join(parent, release), pair)
+		link(t, release, dir+".new")
+		rename(t, dir+".new", dir)
+	}
+	put("1", newPair(t, lifetime))
+	s, err := Files(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	often := s.source.(files)
+	often.again = 50 * time.Millisecond
+	s.source = often
+	running(t, s)
+	in := newPair(t, lifetime)
+	layouts[0].put(t, dir, in)
+	waitFor(t, "the pair in the first directory serves", serves(s, fingerprint(t, in)))
+	pair := newPair(t, lifetime)
+	put("2", pair)
+	waitFor(t, "the pair in the second serves", serves(s, fingerprint(t, pair)))
+}
+
 func TestFilesThatCannotServeAtFirst(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
