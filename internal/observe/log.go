@@ -20,6 +20,7 @@ const (
 	KeyGateway     = "gateway"  // "namespace/name"
 	KeyListener    = "listener" // section name
 	KeyAddress     = "address"  // "ip:port"
+	KeyHealth      = "health"   // URL of a health server
 	KeyProxy       = "proxy"    // node id
 	KeyType        = "type"     // of an xDS resource, short
 	KeyResource    = "resource" // name of an xDS resource

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/config"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
+)
+
+// Postgres routes sessions until ctx ends, and then goes away in order.
+func Postgres(ctx context.Context, c config.Postgres, io IO) error {
+	store, err := certificates(c.TLS, io)
+	if err != nil {
+		return err
+	}
+	r := postgres.New(postgres.Options{
+		Resolver: discovery.NewTable(c.Backends), TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix,
+		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
+	})
+	clients, err := listen(ctx, "--proxy-start-port", c.Address())
+	if err != nil {
+		return err
+	}
+	health, err := listen(ctx, "--health-server-port", c.HealthAddress())
+	if err != nil {
+		return errors.Join(err, clients.Close())
+	}
+	io.Log.Info("routing", observe.KeyAddress, clients.Addr().String(), observe.KeyHealth, url(health), observe.KeyTotal, len(c.Backends))
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	beside.Go(func() { keep(working, store) })
+	beside.Go(func() { serveHealth(working, health, r.Health(), io) })
+	err = r.Run(ctx, clients, postgres.Life{})
+	stop()
+	beside.Wait()
+	return err
+}
+
+// certificates returns what clients see; nil without TLS.
+func certificates(c config.TLS, io IO) (*tlsstore.Store, error) {
+	options := tlsstore.Options{Threshold: c.RenewalThreshold, Log: io.Log}
+	switch {
+	case !c.Enabled:
+		return nil, nil //nolint:nilnil // no store is what no TLS is
+	case c.Mode == config.TLSFile:
+		return tlsstore.Files(c.CertFile, c.KeyFile, options)
+	}
+	return tlsstore.Memory(options)
+}
+
+// keep keeps certificates up to date until ctx ends.
+func keep(ctx context.Context, store *tlsstore.Store) {
+	if store != nil {
+		store.Run(ctx)
+	}
+}
+
+// healthTimeout bounds how long a health check may take to ask.
+const healthTimeout = 5 * time.Second
+
+// serveHealth answers health checks until ctx ends. Sessions go on without it.
+func serveHealth(ctx context.Context, l net.Listener, h http.Handler, io IO) {
+	server := &http.Server{Handler: h, ReadTimeout: healthTimeout, WriteTimeout: healthTimeout}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		io.Log.Error("health is not served any more", observe.KeyError, err)
+	}
+}
