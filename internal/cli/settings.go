@@ -41,8 +41,40 @@ func (g *given) Type() string {
 func (s *session) settingFlags(cmd *cobra.Command, want func(config.Setting) bool) func(watch bool, more ...string) (config.Loaded, error) {
 	var file string
 	cmd.Flags().StringVar(&file, "config-file", "", "`FILE` of static settings in YAML; flags and environment win over it")
-	var keys []string
-	for _, setting := range config.Settings() {
+	keys := addSettings(cmd, config.Settings(), want)
+	return func(watch bool, more ...string) (config.Loaded, error) {
+		return config.Load(config.Source{
+			Environ: s.Environ, File: s.filePath(cmd, file), Watch: watch, Only: keys,
+			Flag: func(name string) ([]string, bool) {
+				values, _ := givenFor(cmd, name)
+				if name == "config" {
+					values = slices.Concat(values, more)
+				}
+				return values, len(values) > 0
+			},
+		})
+	}
+}
+
+// routerFlags adds a flag for each setting of the database router that is wanted, and
+// returns how to load its configuration from them.
+func (s *session) routerFlags(cmd *cobra.Command, want func(config.Setting) bool) func(watch bool) (config.LoadedPostgres, error) {
+	settings := config.PostgresSettings()
+	keys := addSettings(cmd, settings, want)
+	if len(keys) == len(settings) {
+		keys = nil // then what looks like a setting matters too
+	}
+	return func(watch bool) (config.LoadedPostgres, error) {
+		return config.LoadPostgres(config.Source{
+			Environ: s.Environ, Watch: watch, Only: keys,
+			Flag: func(name string) ([]string, bool) { return givenFor(cmd, name) },
+		})
+	}
+}
+
+// addSettings adds a flag for each setting that is wanted, and returns their keys.
+func addSettings(cmd *cobra.Command, settings []config.Setting, want func(config.Setting) bool) (keys []string) {
+	for _, setting := range settings {
 		if !want(setting) {
 			continue
 		}
@@ -52,22 +84,18 @@ func (s *session) settingFlags(cmd *cobra.Command, want func(config.Setting) boo
 			flag.NoOptDefVal = "true"
 		}
 	}
-	return func(watch bool, more ...string) (config.Loaded, error) {
-		return config.Load(config.Source{
-			Environ: s.Environ, File: s.filePath(cmd, file), Watch: watch, Only: keys,
-			Flag: func(name string) ([]string, bool) {
-				flag := cmd.Flags().Lookup(name)
-				if flag == nil {
-					return nil, false
-				}
-				values := flag.Value.(*given).values
-				if name == "config" {
-					values = slices.Concat(values, more)
-				}
-				return values, len(values) > 0
-			},
-		})
+	return keys
+}
+
+// givenFor returns the values given for a setting's flag; false says that there is no
+// such flag, or that it was not given.
+func givenFor(cmd *cobra.Command, name string) ([]string, bool) {
+	flag := cmd.Flags().Lookup(name)
+	if flag == nil {
+		return nil, false
 	}
+	values := flag.Value.(*given).values
+	return values, len(values) > 0
 }
 
 func (s *session) filePath(cmd *cobra.Command, file string) string {

@@ -20,6 +20,14 @@ type Backend struct {
 	Port uint16
 }
 
+// Name is the backend's id in a static table: "orders" or "orders.pool".
+func (b Backend) Name() string {
+	if b.Pooled {
+		return b.Deployment + pooledSuffix
+	}
+	return b.Deployment
+}
+
 // Address is host:port, as a dialer takes it.
 func (b Backend) Address() string {
 	return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
