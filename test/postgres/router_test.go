@@ -32,7 +32,7 @@ func TestRouter(t *testing.T) {
 	}
 	clients, health := port(t), port(t)
 	var log rig.Output
-	cmd := exec.Command(binary, "postgres", "--static-backends", "orders="+server.Address, //nolint:noctx // it is told to end
+	cmd := exec.Command(binary, "postgres", "--static-backends", "orders="+server.Address,
 		"--proxy-start-port", clients, "--health-server-port", health)
 	cmd.Stderr = &log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
