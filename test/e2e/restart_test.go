@@ -41,6 +41,7 @@ func TestRestartWithBadEdit(t *testing.T) {
 					s.write(t, "route.yaml", bad.text)
 					if bad.reason != "" {
 						s.waitReason(t, "httproute", "e2e/only", bad.reason)
+						s.noted(t, "HTTPRoute e2e/only")
 					}
 					s.Kill()
 				}
@@ -90,6 +91,20 @@ func (s *stage) kept(t *testing.T, object string) {
 			return errors.New("not yet")
 		}
 		return nil
+	})
+}
+
+// noted waits until the state directory says since when an object is rejected, which it
+// does moments after the verdict.
+func (s *stage) noted(t *testing.T, object string) {
+	t.Helper()
+	s.eventually(t, "the rejection of "+object+" is kept", func(context.Context) error {
+		for line := range strings.Lines(s.journals(t)) {
+			if strings.Contains(line, `"`+object+`" `) && strings.Contains(line, `"rejected":`) {
+				return nil
+			}
+		}
+		return errors.New("not yet")
 	})
 }
 
