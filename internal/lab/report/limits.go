@@ -24,7 +24,7 @@ func Resolution(r lab.Result) string {
 // Lateness above a tenth of the latency distorts it; below the first of these it is that
 // of any machine, and above the second it is too much for any latency.
 const (
-	littleLate = lab.Moment(2 * time.Millisecond)
+	littleLate = lab.Moment(10 * time.Millisecond)
 	muchLate   = lab.Moment(20 * time.Millisecond)
 )
 

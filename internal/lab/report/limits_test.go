@@ -22,7 +22,8 @@ func TestLateness(t *testing.T) {
 		told          bool
 	}{
 		{late: 1 * ms, latency: 1 * ms},
-		{late: 3 * ms, latency: 10 * ms, told: true},
+		{late: 3 * ms, latency: 10 * ms},
+		{late: 12 * ms, latency: 10 * ms, told: true},
 		{late: 3 * ms, latency: 40 * ms},
 		{late: 19 * ms, latency: 3000 * ms},
 		{late: 21 * ms, latency: 3000 * ms, told: true},
