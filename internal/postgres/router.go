@@ -66,7 +66,7 @@ func New(o Options) *Router {
 		options: o.withDefaults(), sessions: map[*running]bool{},
 		keys: cancel.NewRegistry[string](), cancels: cancel.NewLimiter(cancelLimits, time.Now),
 	}
-	r.server = proxy.NewServer(r.handle, proxy.Limits{Connections: o.Connections}, proxy.Watch{})
+	r.server = proxy.NewServer(r.handle, proxy.Limits{Connections: o.Connections}, r.watch())
 	return r
 }
 

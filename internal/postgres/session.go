@@ -26,7 +26,7 @@ func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) 
 	startup.Parameters = route.Parameters
 	server, err := r.dial(ctx, target.Address, startup)
 	if err != nil {
-		return errors.Join(c.refuse(session.ErrUnreachable), err)
+		return errors.Join(err, c.refuse(session.ErrUnreachable))
 	}
 	return r.relay(ctx, c.conn, server, target.Address, route)
 }

@@ -53,6 +53,10 @@ func TestRouter(t *testing.T) {
 	if err != nil || strings.TrimSpace(string(out)) != "postgres|postgres" {
 		t.Errorf("psql says %q, %v", out, err)
 	}
+	out, err = exec.CommandContext(t.Context(), "psql", pgtest.DSN(address, "postgres", ""), "-c", "select 1").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "names no deployment") || !strings.Contains(string(out), "HINT") {
+		t.Errorf("a bare login is told %q, %v", out, err)
+	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +68,8 @@ func TestRouter(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Error("it does not end")
 	}
-	if strings.Contains(log.String(), pgtest.Password) {
-		t.Error("the log has a password")
+	if text := log.String(); strings.Contains(text, pgtest.Password) || !strings.Contains(text, `"msg":"session refused"`) {
+		t.Errorf("the log has a password, or lacks the refusal: %s", text)
 	}
 }
 

@@ -1,0 +1,34 @@
+package postgres
+
+import (
+	"errors"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
+	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
+)
+
+// watch logs what happens to connections. A port check says nothing and is not logged.
+func (r *Router) watch() proxy.Watch {
+	log := r.options.Log
+	return proxy.Watch{
+		AcceptFailed: func(err error, wait time.Duration) {
+			log.Warn("no connection can be accepted", observe.KeyError, err, observe.KeyRestart, wait)
+		},
+		Done: func(c *proxy.Conn, err error) {
+			peer := c.RemoteAddr().String()
+			if bug, ok := errors.AsType[*proxy.PanicError](err); ok {
+				log.Error("a session ended by a bug", observe.KeyAddress, peer, observe.KeyError, bug)
+				return
+			}
+			if refusal, ok := errors.AsType[*session.RefusalError](err); ok {
+				log.Info("session refused", observe.KeyAddress, peer, observe.KeyReason, refusal.SQLSTATE, observe.KeyMessage, refusal.Message)
+				return
+			}
+			if err != nil {
+				log.Debug("session ended", observe.KeyAddress, peer, observe.KeyError, err)
+			}
+		},
+	}
+}
