@@ -176,8 +176,14 @@ func (i *instance) listen(ctx context.Context) error {
 	return nil
 }
 
+// listen binds the address that a flag names. An IPv4 address is bound as such: 0.0.0.0
+// does not mean IPv6 too.
 func listen(ctx context.Context, flag, address string) (net.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	network := "tcp"
+	if literal, err := netip.ParseAddrPort(address); err == nil && literal.Addr().Is4() {
+		network = "tcp4"
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w; stop what uses it, or choose another address (port 0 takes a free one)", flag, address, err)
 	}
