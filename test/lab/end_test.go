@@ -1,10 +1,8 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 	"github.com/gatehouse-proxy/gatehouse/test/orphan"
 )
 
@@ -75,22 +74,15 @@ func descendants(t *testing.T) map[int]string {
 	found := map[int]string{}
 	queue := []int{os.Getpid()}
 	for len(queue) > 0 {
-		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", queue[0]))
+		children, _ := proxy.Children(queue[0]) // one that has ended has none
 		queue = queue[1:]
-		for _, list := range lists {
-			text, _ := os.ReadFile(list)
-			for field := range strings.FieldsSeq(string(text)) {
-				var pid int
-				if _, err := fmt.Sscan(field, &pid); err != nil {
-					continue
-				}
-				command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-				if errors.Is(err, os.ErrNotExist) || len(command) == 0 { // ended, or a zombie
-					continue
-				}
-				found[pid] = strings.ReplaceAll(string(command), "\x00", " ")
-				queue = append(queue, pid)
+		for _, pid := range children {
+			command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if err != nil || len(command) == 0 { // ended, or a zombie
+				continue
 			}
+			found[pid] = strings.ReplaceAll(string(command), "\x00", " ")
+			queue = append(queue, pid)
 		}
 	}
 	return found

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 )
 
 // usage adds up CPU and memory of process trees, from /proc (proc(5)). A thread that
@@ -64,16 +66,8 @@ func (u *usage) tree() []int {
 		pid := queue[0]
 		queue = queue[1:]
 		all = append(all, pid)
-		// Any thread may have started children.
-		lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
-		for _, list := range lists {
-			text, _ := os.ReadFile(list)
-			for field := range strings.FieldsSeq(string(text)) {
-				if child, err := strconv.Atoi(field); err == nil {
-					queue = append(queue, child)
-				}
-			}
-		}
+		children, _ := proxy.Children(pid) // one that has ended has none
+		queue = append(queue, children...)
 	}
 	return all
 }

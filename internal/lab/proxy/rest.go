@@ -5,28 +5,50 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
+
+// Children returns the processes that any thread of a process has started, those of them
+// that live; see proc_pid_task_tid_children(5). The error says that the process has ended.
+func Children(pid int) ([]int, error) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // only a bad pattern is an error
+	if len(lists) == 0 {
+		return nil, fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
+	}
+	var all []int
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // a thread may have ended
+		for field := range strings.FieldsSeq(string(text)) {
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				return nil, fmt.Errorf("children of process %d: %w", pid, err)
+			}
+			all = append(all, child)
+		}
+	}
+	return all, nil
+}
 
 // Rest waits until each thread of each child of a process has slept once, or ended.
 // Programs that wait for events log a request right after its answer, and sleep only
 // then: what clients had got before the call is logged after it.
 func Rest(ctx context.Context, parent int) error {
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", parent))
+	children, err := Children(parent)
 	if err != nil {
 		return nil //nolint:nilerr // it has ended, and its children with it
 	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for child := range strings.FieldsSeq(string(children)) {
-		threads, _ := filepath.Glob("/proc/" + child + "/task/*/stat") // only a bad pattern is an error
+	for _, child := range children {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", child)) // only a bad pattern is an error
 		for _, thread := range threads {
 			for !rests(thread) {
 				select {
 				case <-tick.C:
 				case <-ctx.Done():
-					return fmt.Errorf("process %s never rests, so its log is behind: %w", child, context.Cause(ctx))
+					return fmt.Errorf("process %d never rests, so its log is behind: %w", child, context.Cause(ctx))
 				}
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 )
 
 // worker is a process that serves requests.
@@ -35,9 +37,9 @@ type family struct {
 // look returns the workers that are alive. One that has not begun to take connections
 // has no title yet and is not among them.
 func (f *family) look() ([]worker, error) {
-	pids, err := f.children()
+	pids, err := proxy.Children(f.master)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find nginx's workers: %w", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,23 +64,6 @@ func (f *family) look() ([]worker, error) {
 	}
 	f.generations = known
 	return all, nil
-}
-
-// children are the processes that the master has started. It has one thread.
-func (f *family) children() ([]int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", f.master))
-	if err != nil {
-		return nil, fmt.Errorf("find nginx's workers: %w", err)
-	}
-	var pids []int
-	for field := range strings.FieldsSeq(string(text)) {
-		pid, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, fmt.Errorf("find nginx's workers: %w", err)
-		}
-		pids = append(pids, pid)
-	}
-	return pids, nil
 }
 
 // title is what a process calls itself; one that has ended is "".

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/lab/proxy"
 )
 
 // Processes returns the processes of the namespace that live, with their commands. The
@@ -73,24 +74,9 @@ func cpu(t testing.TB, roots []int) time.Duration {
 		var now unix.Timespec
 		// The CPU clock of another process; see clock_getcpuclockid(3).
 		must(t, unix.ClockGettime(int32(^root<<3|2), &now))
-		spent += time.Duration(now.Nano()) + cpu(t, children(t, root))
+		children, err := proxy.Children(root)
+		must(t, err)
+		spent += time.Duration(now.Nano()) + cpu(t, children)
 	}
 	return spent
-}
-
-func children(t testing.TB, pid int) []int {
-	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	must(t, err)
-	var all []int
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
-		must(t, err)
-		for field := range strings.FieldsSeq(string(text)) {
-			child, err := strconv.Atoi(field)
-			must(t, err)
-			all = append(all, child)
-		}
-	}
-	return all
 }
