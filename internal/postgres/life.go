@@ -57,18 +57,31 @@ func (r *Router) Run(ctx context.Context, l net.Listener, life Life) error {
 }
 
 // Health answers GET /health, which says that the process lives, and GET /ready: 200
-// "ready" while new sessions are welcome, else 503 "not ready".
+// "ready" while new sessions are welcome, else 503 "not ready: " and why.
 func (r *Router) Health() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
-		if r.ready.Load() {
-			say(w, http.StatusOK, "ready")
+		if why := r.unready(); why != "" {
+			say(w, http.StatusServiceUnavailable, "not ready: "+why)
 			return
 		}
-		say(w, http.StatusServiceUnavailable, "not ready")
+		say(w, http.StatusOK, "ready")
 	})
 	return mux
+}
+
+// unready says why new sessions are not welcome; "" if they are.
+func (r *Router) unready() string {
+	if !r.ready.Load() {
+		return "it starts, or goes away"
+	}
+	for _, waits := range r.options.Waits {
+		if why := waits(); why != "" {
+			return "it waits for " + why
+		}
+	}
+	return ""
 }
 
 func say(w http.ResponseWriter, status int, text string) {

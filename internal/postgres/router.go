@@ -30,7 +30,10 @@ type Options struct {
 	// StartupTimeout bounds the client's startup, TLS included (10 s); DialTimeout the
 	// dial (10 s); AnswerTimeout the server's first answer (10 s).
 	StartupTimeout, DialTimeout, AnswerTimeout time.Duration
-	Log                                        *slog.Logger
+	// Waits are asked, when somebody asks whether the router is ready, what it still waits
+	// for, such as "the first list of Services"; "" is nothing. Never nil functions.
+	Waits []func() string
+	Log   *slog.Logger
 }
 
 const defaultTimeout = 10 * time.Second

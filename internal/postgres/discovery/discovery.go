@@ -1,5 +1,6 @@
 // Package discovery tells which server a deployment's sessions go to: it turns a table
-// of backends, written down by an operator, into constant-time answers. It dials nothing.
+// of backends, written down by an operator or found by a package below it, into
+// constant-time answers. It dials nothing.
 package discovery
 
 import (
@@ -18,6 +19,11 @@ type Backend struct {
 	Host string
 	// Port is 1 to 65535.
 	Port uint16
+	// Passthrough leaves TLS to client and server: the router routes by host name, and
+	// reads nothing else.
+	Passthrough bool
+	// Service is the "namespace/name" that it was found by; empty for a static one.
+	Service string
 }
 
 // Name is the backend's id in a static table: "orders" or "orders.pool".
@@ -47,6 +53,12 @@ type Resolver interface {
 	// Resolve returns what a new session dials, in constant time. The error is an
 	// [*UnknownError] or a [*NotReadyError].
 	Resolve(deployment string, pooled bool) (Target, error)
+	// Serves tells whether sessions may stay at a target: whether its endpoint is still
+	// listed, ready or not.
+	Serves(Target) bool
+	// Changed returns a channel that is closed once Resolve may answer something else
+	// than it does at this call; nil where that never happens.
+	Changed() <-chan struct{}
 	// All returns every backend, by deployment, the pooled one after the other.
 	All() iter.Seq[Backend]
 }

@@ -68,5 +68,14 @@ func (t *Table) Resolve(deployment string, pooled bool) (Target, error) {
 	return Target{Backend: b, Address: b.Address()}, nil
 }
 
+// Serves implements Resolver; what is in the table stays.
+func (t *Table) Serves(target Target) bool {
+	_, ok := t.byName[form{target.Backend.Deployment, target.Backend.Pooled}]
+	return ok
+}
+
+// Changed implements Resolver; a table never changes.
+func (t *Table) Changed() <-chan struct{} { return nil }
+
 // All implements Resolver.
 func (t *Table) All() iter.Seq[Backend] { return slices.Values(t.backends) }
