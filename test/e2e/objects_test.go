@@ -6,7 +6,15 @@ import "fmt"
 var base = `apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: gatehouse}
-spec: {controllerName: gatehouse.dev/gateway-controller}
+spec:
+  controllerName: gatehouse.dev/gateway-controller
+  parametersRef: {group: gatehouse.dev, kind: GatewayConfig, namespace: e2e, name: e2e}
+---
+# Workers take a new table one after the other; with one, what was seen once holds.
+apiVersion: gatehouse.dev/v1alpha1
+kind: GatewayConfig
+metadata: {name: e2e, namespace: e2e}
+spec: {concurrency: 1}
 ---
 apiVersion: v1
 kind: Namespace
