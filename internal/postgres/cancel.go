@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
 )
 
@@ -38,18 +39,15 @@ func (r *Router) cancel(ctx context.Context, client net.Addr, key pgwire.Key) er
 	return errors.Join(errs...)
 }
 
-func (r *Router) sendCancel(ctx context.Context, address string, packet []byte) error {
+func (r *Router) sendCancel(ctx context.Context, target discovery.Target, packet []byte) error {
 	ctx, done := context.WithTimeout(ctx, r.options.DialTimeout)
 	defer done()
-	server, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	server, err := r.servers.connect(ctx, target, packet)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
 	if err := server.SetDeadline(time.Now().Add(r.options.DialTimeout)); err != nil {
-		return err
-	}
-	if _, err := server.Write(packet); err != nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, server)

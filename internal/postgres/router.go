@@ -53,7 +53,8 @@ type Router struct {
 	server  *proxy.Server
 	ready   atomic.Bool // new sessions are welcome
 
-	keys    *cancel.Registry[string] // to the addresses of servers
+	servers connector
+	keys    *cancel.Registry[discovery.Target] // to where sessions run
 	cancels *cancel.Limiter
 	last    atomic.Uint64 // number of a session
 
@@ -67,7 +68,7 @@ type Router struct {
 func New(o Options) *Router {
 	r := &Router{
 		options: o.withDefaults(), sessions: map[*running]bool{},
-		keys: cancel.NewRegistry[string](), cancels: cancel.NewLimiter(cancelLimits, time.Now),
+		keys: cancel.NewRegistry[discovery.Target](), cancels: cancel.NewLimiter(cancelLimits, time.Now),
 	}
 	r.server = proxy.NewServer(r.handle, proxy.Limits{Connections: o.Connections}, r.watch())
 	return r

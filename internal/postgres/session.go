@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
 	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
@@ -24,39 +25,29 @@ func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) 
 		return c.refuse(err)
 	}
 	startup.Parameters = route.Parameters
-	server, err := r.dial(ctx, target.Address, startup)
+	server, err := r.dial(ctx, target, startup)
 	if err != nil {
 		return errors.Join(err, c.refuse(session.ErrUnreachable))
 	}
-	return r.relay(ctx, c.conn, server, target.Address, route)
+	return r.relay(ctx, c.conn, server, target, route)
 }
 
 // dial connects to a server and sends it the startup packet.
-func (r *Router) dial(ctx context.Context, address string, startup pgwire.Packet) (net.Conn, error) {
+func (r *Router) dial(ctx context.Context, target discovery.Target, startup pgwire.Packet) (net.Conn, error) {
 	packet, err := startup.Append(nil)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.options.DialTimeout)
 	defer cancel()
-	server, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	if err := proxy.SetLiveness(server, proxy.DefaultLiveness()); err != nil {
-		return nil, errors.Join(err, server.Close())
-	}
-	if _, err := server.Write(packet); err != nil {
-		return nil, errors.Join(err, server.Close())
-	}
-	return proxy.Wrap(server), nil
+	return r.servers.connect(ctx, target, packet)
 }
 
 // running is a session whose bytes are carried.
 type running struct {
 	router  *Router
 	route   session.Route
-	target  cancel.Target[string]
+	target  cancel.Target[discovery.Target]
 	relay   *proxy.Relay
 	tracker pgwire.Tracker
 	ready   bool       // the login is over
@@ -65,9 +56,9 @@ type running struct {
 }
 
 // relay carries a session to its end.
-func (r *Router) relay(ctx context.Context, client, server net.Conn, address string, route session.Route) error {
+func (r *Router) relay(ctx context.Context, client, server net.Conn, target discovery.Target, route session.Route) error {
 	s := &running{
-		router: r, route: route, target: cancel.Target[string]{Session: cancel.Session(r.last.Add(1)), Address: address},
+		router: r, route: route, target: cancel.Target[discovery.Target]{Session: cancel.Session(r.last.Add(1)), Address: target},
 	}
 	s.relay = proxy.NewRelay(client, server, proxy.Options{FromA: s.fromClient, FromB: s.fromServer})
 	r.enter(s)
