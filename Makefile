@@ -36,8 +36,9 @@ lab-programs: ## Make sure that nginx and HAProxy, which the laboratory runs, ar
 	@hack/fetch-programs.sh
 
 .PHONY: postgres
-postgres: ## Make sure that PostgreSQL, which the database router is tested with, is here
+postgres: ## Make sure that PostgreSQLs and psycopg, which the database router is tested with, are here
 	@hack/fetch-postgres.sh
+	@hack/fetch-postgres-new.sh
 
 .PHONY: cc
 cc: # The race detector needs a C compiler; a fresh machine may have none.

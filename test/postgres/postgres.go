@@ -32,6 +32,8 @@ type Options struct {
 	Auth string
 	// Encryption is password_encryption; empty is that of Auth, or scram-sha-256.
 	Encryption string
+	// Version is which PostgreSQL it is.
+	Version Version
 }
 
 // Password is that of the superuser "postgres", and of every role that tests make.
@@ -59,22 +61,13 @@ func Start(tb testing.TB, o Options) *Server {
 		tb.Fatal(err)
 	}
 	s := &Server{Port: int(port), Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), log: new(rig.Output)}
-	bin, dir := binaries(tb), directory(tb)
+	dir := directory(tb)
+	bin := reachable(tb, o.Version, dir)
 	s.run(ctx, tb, bin+"/initdb", "-D", dir+"/data", "-U", "postgres", "--pwfile", dir+"/password", "-A", o.Auth, "--no-sync", "--no-instructions")
 	s.launch(tb, bin+"/postgres", "-D", dir+"/data", "-k", dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port),
 		"-c", "fsync=off", "-c", "password_encryption="+o.Encryption, "-c", "max_connections=50")
 	s.await(ctx, tb, bin+"/pg_isready")
 	return s
-}
-
-// binaries is the directory of the newest installed version's programs.
-func binaries(tb testing.TB) string {
-	tb.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if len(found) == 0 {
-		tb.Fatal("no PostgreSQL server in /usr/lib/postgresql: run \"make postgres\", or install Debian's package postgresql")
-	}
-	return filepath.Dir(found[len(found)-1])
 }
 
 // directory makes one that the server's user owns, with the password in it.
