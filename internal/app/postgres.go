@@ -22,7 +22,7 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 		return err
 	}
 	r := postgres.New(postgres.Options{
-		Resolver: discovery.NewTable(c.Backends), TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix,
+		Resolver: discovery.NewTable(c.Backends), TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol,
 		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
 	})
 	clients, err := listen(ctx, "--proxy-start-port", c.Address())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/proxyprotocol"
 )
 
 // Postgres is the static configuration of "gatehouse postgres".
@@ -20,6 +21,8 @@ type Postgres struct {
 	// Port is for clients, HealthPort for health and metrics; 0 is any free port.
 	Port, HealthPort int
 	TLS              TLS
+	// ProxyProtocol says from whom headers of the PROXY protocol are taken.
+	ProxyProtocol proxyprotocol.Policy
 	// SNISuffix is what host names of deployments end in, without the dot before it;
 	// empty when host names route nothing.
 	SNISuffix string

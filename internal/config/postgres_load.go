@@ -41,6 +41,7 @@ func LoadPostgres(src Source) (LoadedPostgres, error) {
 	c.settle()
 	c.listeners()
 	c.certificate()
+	c.proxyProtocol()
 	if len(c.errs) > 0 {
 		return LoadedPostgres{}, Errors(c.errs)
 	}

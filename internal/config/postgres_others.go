@@ -13,7 +13,6 @@ var later = []struct {
 }{
 	{"TLS_SECRET_NAME", "mount the Secret and name TLS_CERT_FILE and TLS_KEY_FILE", nil},
 	{"KUBE_CONTEXT", "name the servers in STATIC_BACKENDS", nil},
-	{"PROXY_PROTOCOL", "leave it out", []string{"off"}},
 	{"CANCEL_ON_DISCONNECT", "leave it out", []string{"false", "0"}},
 }
 

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // PostgresSettings returns all settings of "gatehouse postgres" in order of the reference.
 func PostgresSettings() []Setting { return described(postgresSettings(new(postgresGiven))) }
 
@@ -7,7 +9,7 @@ func PostgresSettings() []Setting { return described(postgresSettings(new(postgr
 // are made from. Its variables have no prefix, as deployments of the xdatabase-proxy know
 // them. What is set goes to p.
 func postgresSettings(p *postgresGiven) []*setting {
-	all := append(servingTable(p), tlsTable(p)...)
+	all := slices.Concat(servingTable(p), tlsTable(p), proxyProtocolTable(p))
 	for _, s := range all {
 		s.Flag = kebab(s.Key)
 		s.Env = variable(s.Flag)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/proxyprotocol"
 )
 
 // router loads from an environment, whose RUNTIME is vm, and flags written "name=value".
@@ -43,6 +45,7 @@ func TestPostgresDefaults(t *testing.T) {
 		Backends: []discovery.Backend{{Deployment: "orders", Host: "127.0.0.1", Port: 5433}},
 		Runtime:  RuntimeVM, ListenAddress: netip.MustParseAddr("127.0.0.1"), Port: 5432, HealthPort: 8080,
 		TLS:            TLS{Enabled: true, Mode: TLSMemory, RenewalThreshold: 30 * 24 * time.Hour},
+		ProxyProtocol:  proxyprotocol.Policy{Mode: proxyprotocol.Off},
 		MaxConnections: 10_000, DialTimeout: 10 * time.Second,
 	}
 	if diff := cmp.Diff(want, got.Postgres, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
@@ -79,6 +82,7 @@ func TestPostgresSettings(t *testing.T) {
 		{"dial", []string{"DIAL_TIMEOUT_SECONDS=3"}, nil, func(p Postgres) any { return p.DialTimeout }, 3 * time.Second},
 		{"debug", []string{"DEBUG=1"}, nil, func(p Postgres) any { return p.Debug }, true},
 		{"debug off", []string{"DEBUG=True"}, []string{"debug=false"}, func(p Postgres) any { return p.Debug }, false},
+		{"PROXY protocol", []string{"PROXY_PROTOCOL=required", "PROXY_PROTOCOL_TRUSTED=10.0.0.0/8, ::1"}, nil, func(p Postgres) any { return fmt.Sprint(p.ProxyProtocol) }, "{required [10.0.0.0/8 ::1/128]}"},
 		{"suffix", []string{"SNI_SUFFIX=db.example"}, nil, func(p Postgres) any { return p.SNISuffix }, "db.example"},
 		{"no TLS", []string{"TLS_ENABLED=f"}, nil, func(p Postgres) any { return p.TLS.Enabled }, false},
 		{"files", files, nil, func(p Postgres) any { return p.TLS.Mode }, TLSFile},
@@ -140,7 +144,11 @@ func TestPostgresErrors(t *testing.T) {
 		{"TLS_ENABLE_SELF_SIGNED=2", "", `$TLS_ENABLE_SELF_SIGNED: "2" must be true or false`},
 		{"POSTGRESQL_PROXY_ENABLED=yes", "", `$POSTGRESQL_PROXY_ENABLED: "yes" must be true or false`},
 		{"KUBE_CONTEXT=prod", "", `$KUBE_CONTEXT: "prod" is not available yet`},
-		{"PROXY_PROTOCOL=required", "", `$PROXY_PROTOCOL: "required" is not available yet`},
+		{"PROXY_PROTOCOL=on", "", `$PROXY_PROTOCOL: "on" must be off, optional or required`},
+		{"PROXY_PROTOCOL=required", "", `--proxy-protocol-trusted or $PROXY_PROTOCOL_TRUSTED: is missing: PROXY_PROTOCOL is required`},
+		{"", "proxy-protocol=optional", `--proxy-protocol-trusted or $PROXY_PROTOCOL_TRUSTED: is missing: PROXY_PROTOCOL is optional`},
+		{"PROXY_PROTOCOL_TRUSTED=10.0.0.1/8,x,::ffff:10.0.0.0/104,", "", "$PROXY_PROTOCOL_TRUSTED: has \"10.0.0.1/8\", an address inside of a network; write 10.0.0.0/8\n$PROXY_PROTOCOL_TRUSTED: has \"x\"; write networks\n" +
+			"$PROXY_PROTOCOL_TRUSTED: has \"::ffff:10.0.0.0/104\"; write an IPv4 network\n$PROXY_PROTOCOL_TRUSTED: has \"\"; write networks"},
 		{"CANCEL_ON_DISCONNECT=true", "", `$CANCEL_ON_DISCONNECT: "true" is not available yet`},
 		{"STATIC_BACKENDS=a=h,b=h:1,c", "", "$STATIC_BACKENDS: entry 1 \"a=h\" has no port; write HOST:PORT, for example h:5432\n$STATIC_BACKENDS: entry 3 \"c\" has no \"=\""},
 	} {
@@ -193,6 +201,8 @@ func TestPostgresWarnings(t *testing.T) {
 		"PROXY_START_PORT=1 POSTGRESQL_PROXY_START_PORT=2": "environment variable PROXY_START_PORT has no effect: POSTGRESQL_PROXY_START_PORT is set too, and wins; unset one of them",
 		"STATIC_BACKEND=x":                                          "environment variable STATIC_BACKEND is no setting and has no effect; did you mean STATIC_BACKENDS?",
 		"STATIC_BACKENDS=a.b=h:1":                                   `$STATIC_BACKENDS has deployment "a.b", which no login can name; clients can by options or host name only`,
+		"PROXY_PROTOCOL_TRUSTED=10.0.0.0/8":                         "$PROXY_PROTOCOL_TRUSTED has no effect: PROXY_PROTOCOL is off",
+		"PROXY_PROTOCOL=optional PROXY_PROTOCOL_TRUSTED=::/0":       "$PROXY_PROTOCOL_TRUSTED trusts everybody (::/0): who can connect can pretend to be anybody",
 		"TLS_ENABLED=false TLS_CERT_FILE=/x":                        "$TLS_CERT_FILE has no effect: TLS is off, or its mode is memory",
 		"PROXY_START_PORT=2 POSTGRESQL_PROXY_START_PORT=2":          "",
 		"KUBECONFIG=/home/ann/.kube/config POD_NAMESPACE=x TLS_X=1": "",

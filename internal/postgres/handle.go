@@ -18,6 +18,9 @@ func (r *Router) handle(ctx context.Context, c *proxy.Conn) error {
 	if err := errors.Join(proxy.SetLiveness(c, proxy.DefaultLiveness()), c.SetDeadline(time.Now().Add(r.options.StartupTimeout))); err != nil {
 		return err
 	}
+	if err := r.options.Proxy.Accept(c); err != nil {
+		return err
+	}
 	client := &client{conn: c}
 	packet, action, err := r.negotiate(ctx, c, client)
 	if err != nil {

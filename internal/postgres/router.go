@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/proxyprotocol"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
@@ -22,6 +23,8 @@ type Options struct {
 	// TLS is offered to clients; nil for none. Required refuses sessions in clear.
 	TLS      *tlsstore.Store
 	Required bool
+	// Proxy says from whom headers of the PROXY protocol are taken; zero for nobody.
+	Proxy proxyprotocol.Policy
 	// Suffix is what host names of deployments end in, without the dot before it, for
 	// routes by SNI; empty for none.
 	Suffix string

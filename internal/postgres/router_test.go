@@ -36,7 +36,9 @@ func serve(t *testing.T, o postgres.Options) (*postgres.Router, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Log = slog.New(slog.DiscardHandler)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	router := postgres.New(o)
 	done := make(chan error, 1)
 	go func() { done <- router.Serve(context.WithoutCancel(t.Context()), l) }()

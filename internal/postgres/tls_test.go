@@ -17,12 +17,8 @@ import (
 
 func TestTLS(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
-	store, err := tlsstore.Memory(tlsstore.Options{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, address := serve(t, postgres.Options{
-		Resolver: table(t, "orders="+server.Address), TLS: store, Required: true, Suffix: "db.example",
+		Resolver: table(t, "orders="+server.Address), TLS: certificate(t), Required: true, Suffix: "db.example",
 	})
 	for name, c := range map[string]struct{ login, more, sqlstate string }{
 		"asked for":             {"postgres.orders", "sslmode=require", ""},
@@ -54,6 +50,16 @@ func TestTLS(t *testing.T) {
 			t.Errorf("answer %q", answer)
 		}
 	})
+}
+
+// certificate is one made in memory.
+func certificate(t *testing.T) *tlsstore.Store {
+	t.Helper()
+	store, err := tlsstore.Memory(tlsstore.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
 }
 
 // hello shakes hands directly, starts a session and returns the type of the first

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/proxyprotocol"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
@@ -24,6 +25,10 @@ func (r *Router) watch() proxy.Watch {
 			}
 			if refusal, ok := errors.AsType[*session.RefusalError](err); ok {
 				log.Info("session refused", observe.KeyAddress, peer, observe.KeyReason, refusal.SQLSTATE, observe.KeyMessage, refusal.Message)
+				return
+			}
+			if closed, ok := errors.AsType[*proxyprotocol.RefusedError](err); ok {
+				log.Info("connection closed", observe.KeyAddress, peer, observe.KeyError, closed)
 				return
 			}
 			if err != nil {

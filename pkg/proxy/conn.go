@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"net"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -15,6 +16,7 @@ type Conn struct {
 	unread []byte
 	ticket *ticket // nil unless a Server accepted it
 	silent bool    // nothing has been read yet; the reader's
+	peer   atomic.Pointer[net.Addr]
 
 	// descriptor is valid while polling is set, inside a call of raw.Read.
 	descriptor uintptr
@@ -38,6 +40,17 @@ func Wrap(c net.Conn) *Conn {
 
 // NetConn is the connection that was wrapped.
 func (c *Conn) NetConn() net.Conn { return c.Conn }
+
+// RemoteAddr is the peer's address, or what SetRemoteAddr said.
+func (c *Conn) RemoteAddr() net.Addr {
+	if peer := c.peer.Load(); peer != nil {
+		return *peer
+	}
+	return c.Conn.RemoteAddr()
+}
+
+// SetRemoteAddr says for whom the peer speaks: a preamble may tell.
+func (c *Conn) SetRemoteAddr(peer net.Addr) { c.peer.Store(&peer) }
 
 // Read reads what was unread first. It never mixes that with newer bytes.
 func (c *Conn) Read(p []byte) (int, error) {
