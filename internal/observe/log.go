@@ -9,21 +9,22 @@ import (
 // Keys of log attributes. The same thing has the same key everywhere, and the
 // same name in metrics and documentation.
 const (
-	KeyKind        = "kind"     // of an object, for example "HTTPRoute"
-	KeyObject      = "object"   // "namespace/name", or "name" when cluster-scoped
-	KeyField       = "field"    // path of a field
-	KeyReason      = "reason"   // a verdict reason
-	KeyState       = "state"    // a verdict state
-	KeyWhat        = "what"     // what happened to an object
-	KeyMessage     = "message"  // an explanation meant for people
-	KeyRevision    = "revision" // of the view
-	KeyGateway     = "gateway"  // "namespace/name"
-	KeyListener    = "listener" // section name
-	KeyAddress     = "address"  // "ip:port"
-	KeyHealth      = "health"   // URL of a health server
-	KeyProxy       = "proxy"    // node id
-	KeyType        = "type"     // of an xDS resource, short
-	KeyResource    = "resource" // name of an xDS resource
+	KeyKind        = "kind"       // of an object, for example "HTTPRoute"
+	KeyObject      = "object"     // "namespace/name", or "name" when cluster-scoped
+	KeyField       = "field"      // path of a field
+	KeyReason      = "reason"     // a verdict reason
+	KeyState       = "state"      // a verdict state
+	KeyWhat        = "what"       // what happened to an object
+	KeyMessage     = "message"    // an explanation meant for people
+	KeyRevision    = "revision"   // of the view
+	KeyGateway     = "gateway"    // "namespace/name"
+	KeyListener    = "listener"   // section name
+	KeyAddress     = "address"    // "ip:port"
+	KeyDeployment  = "deployment" // with ".pool" if it is the pooler
+	KeyHealth      = "health"     // URL of a health server
+	KeyProxy       = "proxy"      // node id
+	KeyType        = "type"       // of an xDS resource, short
+	KeyResource    = "resource"   // name of an xDS resource
 	KeyAcked       = "acknowledged"
 	KeyTotal       = "total"
 	KeyTook        = "took" // a duration

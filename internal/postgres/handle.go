@@ -112,6 +112,9 @@ type handshakeError struct{ error }
 
 func (e *handshakeError) Unwrap() error { return e.error }
 
+// refuseTimeout bounds how long a refusal may wait for a client that reads nothing.
+const refuseTimeout = time.Second
+
 // refuse tells the client why it is not served. Connections that were only opened, or
 // whose handshake failed, are told nothing.
 func (c *client) refuse(err error) error {
@@ -125,6 +128,7 @@ func (c *client) refuse(err error) error {
 	if refusal == nil {
 		return err
 	}
+	_ = c.conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
 	_, writeErr := c.conn.Write(refusal.Response().Append(nil))
 	if closer, ok := c.conn.(interface{ CloseWrite() error }); ok && writeErr == nil {
 		_ = closer.CloseWrite() // the connection is closed next

@@ -3,10 +3,7 @@ package postgres
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"net"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,15 +59,13 @@ type Router struct {
 	last    atomic.Uint64 // number of a session
 
 	leaving atomic.Bool
-
-	mu       sync.Mutex
-	sessions map[*running]bool
+	roster  *roster
 }
 
 // New returns a router that Serve starts.
 func New(o Options) *Router {
 	r := &Router{
-		options: o.withDefaults(), sessions: map[*running]bool{},
+		options: o.withDefaults(), roster: newRoster(),
 		keys: cancel.NewRegistry[discovery.Target](), cancels: cancel.NewLimiter(cancelLimits, time.Now),
 	}
 	r.server = proxy.NewServer(r.handle, proxy.Limits{Connections: o.Connections}, r.watch())
@@ -85,7 +80,8 @@ func (r *Router) Serve(ctx context.Context, l net.Listener) error { return r.ser
 // there is no session, or when ctx ends; then the rest is closed.
 func (r *Router) Leave(ctx context.Context) error {
 	r.server.Stop()
-	for _, s := range r.goodbye() {
+	r.leaving.Store(true)
+	for _, s := range r.roster.sessions() {
 		s.leave()
 	}
 	err := r.server.Drain(ctx)
@@ -99,25 +95,4 @@ func (r *Router) Leave(ctx context.Context) error {
 		return stuck
 	}
 	return err
-}
-
-// goodbye lets all sessions know that the router leaves, and returns them.
-func (r *Router) goodbye() []*running {
-	r.leaving.Store(true)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Collect(maps.Keys(r.sessions))
-}
-
-// enter and exit keep the sessions that run.
-func (r *Router) enter(s *running) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sessions[s] = true
-}
-
-func (r *Router) exit(s *running) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.sessions, s)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,53 +21,61 @@ func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) 
 	if err != nil {
 		return c.refuse(err)
 	}
-	target, err := r.options.Resolver.Resolve(route.Deployment, route.Pooled)
-	if err != nil {
-		return c.refuse(err)
-	}
 	startup.Parameters = route.Parameters
-	server, err := r.dial(ctx, target, startup)
-	if err != nil {
-		return errors.Join(err, c.refuse(session.ErrUnreachable))
-	}
-	return r.relay(ctx, c.conn, server, target, route)
-}
-
-// dial connects to a server and sends it the startup packet.
-func (r *Router) dial(ctx context.Context, target discovery.Target, startup pgwire.Packet) (net.Conn, error) {
 	packet, err := startup.Append(nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.options.DialTimeout)
-	defer cancel()
-	return r.servers.connect(ctx, target, packet)
+	if err := c.conn.SetDeadline(time.Time{}); err != nil { // the startup is over
+		return err
+	}
+	ctx, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	s := &running{router: r, route: route, client: c.conn, cut: cut}
+	s.target.Session = cancel.Session(r.last.Add(1))
+	r.roster.enter(s)
+	defer s.exit()
+	if r.leaving.Load() {
+		return c.refuse(session.ErrLeaving)
+	}
+	if err := s.reach(ctx, packet); err != nil {
+		return c.refuse(err)
+	}
+	return s.carry(ctx)
 }
 
-// running is a session whose bytes are carried.
+// running is a session, from its route to its end.
 type running struct {
-	router  *Router
-	route   session.Route
+	router *Router
+	route  session.Route
+	client net.Conn
+	cut    context.CancelCauseFunc // ends it without a word
+
+	mu        sync.Mutex
+	at        place                   // zero between attempts
+	interrupt context.CancelCauseFunc // ends the attempt to connect there
+	fenced    bool                    // the endpoint there has left
+	relay     *proxy.Relay            // nil until its server is reached
+
 	target  cancel.Target[discovery.Target]
-	relay   *proxy.Relay
 	tracker pgwire.Tracker
 	ready   bool       // the login is over
 	key     pgwire.Key // learnt, or zero
 	greeted atomic.Bool
 }
 
-// relay carries a session to its end.
-func (r *Router) relay(ctx context.Context, client, server net.Conn, target discovery.Target, route session.Route) error {
-	s := &running{
-		router: r, route: route, target: cancel.Target[discovery.Target]{Session: cancel.Session(r.last.Add(1)), Address: target},
-	}
-	s.relay = proxy.NewRelay(client, server, proxy.Options{FromA: s.fromClient, FromB: s.fromServer})
-	r.enter(s)
-	defer r.exit(s)
-	silent := time.AfterFunc(r.options.AnswerTimeout, s.giveUp)
+// exit takes the session out of the books.
+func (s *running) exit() {
+	s.depart()
+	s.router.roster.exit(s)
+}
+
+// carry carries a session that has reached its server to its end.
+func (s *running) carry(ctx context.Context) error {
+	silent := time.AfterFunc(s.router.options.AnswerTimeout, s.giveUp)
 	defer silent.Stop()
 	result := s.relay.Run(ctx)
-	r.keys.Forget(s.key, s.target.Session)
+	s.router.keys.Forget(s.key, s.target.Session)
 	return errors.Join(result.ErrA, result.ErrB)
 }
 
@@ -111,6 +120,12 @@ func stop(forward int, why *session.RefusalError) proxy.Verdict {
 
 // leave ends the session now if nothing is under way in it; fromServer does so later.
 func (s *running) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.relay == nil {
+		s.cut(session.ErrLeaving)
+		return
+	}
 	s.relay.End(func() (proxy.Final, bool) {
 		return proxy.Final{ToA: session.ErrLeaving.Response().Append(nil)}, s.tracker.Seal()
 	})

@@ -76,16 +76,22 @@ func hello(t *testing.T, address string, config *tls.Config, login string) byte 
 	}
 	config.InsecureSkipVerify = true
 	secured := tls.Client(plain, config)
-	startup, err := pgwire.Packet{Kind: pgwire.Startup, Version: pgwire.Version30, Parameters: parameters(login)}.Append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = secured.Write(startup) // the answer shows whether it went well
+	_, _ = secured.Write(startup(t, login)) // the answer shows whether it went well
 	answer, err := bufio.NewReader(secured).ReadByte()
 	if err != nil {
 		return 0
 	}
 	return answer
+}
+
+// startup is the packet that a session begins with.
+func startup(t *testing.T, login string) []byte {
+	t.Helper()
+	packet, err := pgwire.Packet{Kind: pgwire.Startup, Version: pgwire.Version30, Parameters: parameters(login)}.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packet
 }
 
 func parameters(login string) pgwire.Parameters {

@@ -24,7 +24,7 @@ func (r *Router) watch() proxy.Watch {
 				return
 			}
 			if refusal, ok := errors.AsType[*session.RefusalError](err); ok {
-				log.Info("session refused", observe.KeyAddress, peer, observe.KeyReason, refusal.SQLSTATE, observe.KeyMessage, refusal.Message)
+				log.Info("session refused", refused(peer, refusal, err)...)
 				return
 			}
 			if closed, ok := errors.AsType[*proxyprotocol.RefusedError](err); ok {
@@ -36,4 +36,13 @@ func (r *Router) watch() proxy.Watch {
 			}
 		},
 	}
+}
+
+// refused are the pairs of a refusal, with its cause where that says more.
+func refused(peer string, r *session.RefusalError, err error) []any {
+	pairs := []any{observe.KeyAddress, peer, observe.KeyReason, r.SQLSTATE, observe.KeyMessage, r.Message}
+	if err.Error() != r.Error() {
+		pairs = append(pairs, observe.KeyError, err)
+	}
+	return pairs
 }

@@ -134,6 +134,14 @@ func (t *Tracker) idle() bool {
 		!t.queue.owes()
 }
 
+// BetweenMessages tells whether the backend's last message is complete, so that another
+// one can follow it on the way to the client.
+func (t *Tracker) BetweenMessages() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err == nil && t.server.frames.atBoundary()
+}
+
 // Seal ends forwarding if the session is idle, in one step, and tells whether it did:
 // what the client sends afterwards has certainly not reached the backend.
 func (t *Tracker) Seal() bool {

@@ -89,6 +89,8 @@ var (
 	ErrSilent = refuse(ConnectionFailed, "try again; the server may be overloaded", "the server of this deployment does not answer")
 	// ErrLeaving ends a session in which nothing is under way.
 	ErrLeaving = refuse(AdminShutdown, "connect again", "terminating connection: the router goes away")
+	// ErrServerLeft ends a session whose endpoint has left its deployment.
+	ErrServerLeft = refuse(AdminShutdown, "connect again", "terminating connection: the server has left this deployment")
 	// ErrMD5 ends a login that cannot succeed: the client hashes its password with the
 	// name that it sent, and the server checks with the one that it got.
 	ErrMD5 = refuse(InvalidAuthorization, "use SCRAM (password_encryption = scram-sha-256), or name the deployment by SNI or options",
