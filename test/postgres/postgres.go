@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -32,6 +33,10 @@ type Options struct {
 	Auth string
 	// Encryption is password_encryption; empty is that of Auth, or scram-sha-256.
 	Encryption string
+	// TLS is what the server offers; nil for none.
+	TLS *Secured
+	// Access are lines of pg_hba.conf for TCP, in place of Auth's for everybody.
+	Access string
 	// Version is which PostgreSQL it is.
 	Version Version
 }
@@ -64,8 +69,10 @@ func Start(tb testing.TB, o Options) *Server {
 	dir := directory(tb)
 	bin := reachable(tb, o.Version, dir)
 	s.run(ctx, tb, bin+"/initdb", "-D", dir+"/data", "-U", "postgres", "--pwfile", dir+"/password", "-A", o.Auth, "--no-sync", "--no-instructions")
-	s.launch(tb, bin+"/postgres", "-D", dir+"/data", "-k", dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port),
-		"-c", "fsync=off", "-c", "password_encryption="+o.Encryption, "-c", "max_connections=50")
+	s.launch(tb, bin+"/postgres", slices.Concat([]string{
+		"-D", dir + "/data", "-k", dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port),
+		"-c", "fsync=off", "-c", "password_encryption=" + o.Encryption, "-c", "max_connections=50",
+	}, o.TLS.secure(tb, dir), o.access(tb, dir))...)
 	s.await(ctx, tb, bin+"/pg_isready")
 	return s
 }
@@ -78,16 +85,12 @@ func directory(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.WriteFile(dir+"/password", []byte(Password), 0o600); err != nil {
-		tb.Fatal(err)
-	}
 	if c := credential(tb); c != nil {
-		for _, path := range []string{dir, dir + "/password"} {
-			if err := os.Chown(path, int(c.Uid), int(c.Gid)); err != nil {
-				tb.Fatal(err)
-			}
+		if err := os.Chown(dir, int(c.Uid), int(c.Gid)); err != nil {
+			tb.Fatal(err)
 		}
 	}
+	own(tb, dir+"/password", []byte(Password))
 	return dir
 }
 
