@@ -27,6 +27,7 @@ func (r *Router) handle(ctx context.Context, c *proxy.Conn) error {
 		return client.refuse(err)
 	}
 	if action == session.SendCancel {
+		defer client.end()
 		return r.cancel(ctx, c.RemoteAddr(), packet.Key)
 	}
 	if !c.Admit() {
@@ -129,9 +130,16 @@ func (c *client) refuse(err error) error {
 		return err
 	}
 	_ = c.conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
-	_, writeErr := c.conn.Write(refusal.Response().Append(nil))
-	if closer, ok := c.conn.(interface{ CloseWrite() error }); ok && writeErr == nil {
-		_ = closer.CloseWrite() // the connection is closed next
+	if _, failed := c.conn.Write(refusal.Response().Append(nil)); failed == nil {
+		c.end()
 	}
 	return err
+}
+
+// end says that nothing more comes. In TLS that has to be said: a client to which it is
+// not takes its cancel for failed.
+func (c *client) end() {
+	if closer, ok := c.conn.(interface{ CloseWrite() error }); ok {
+		_ = closer.CloseWrite() // the connection is closed next
+	}
 }
