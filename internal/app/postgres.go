@@ -11,7 +11,6 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
-	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 )
 
@@ -21,8 +20,12 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	if err != nil {
 		return err
 	}
+	servers, err := findServers(c, io)
+	if err != nil {
+		return err
+	}
 	r := postgres.New(postgres.Options{
-		Resolver: discovery.NewTable(c.Backends), TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol,
+		Resolver: servers, Waits: servers.waits, TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol,
 		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
 	})
 	clients, err := listen(ctx, "--proxy-start-port", c.Address())
@@ -36,6 +39,7 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	io.Log.Info("routing", observe.KeyAddress, clients.Addr().String(), observe.KeyHealth, url(health), observe.KeyTotal, len(c.Backends))
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
+	beside.Go(func() { servers.run(working, nil) })
 	beside.Go(func() { keep(working, store) })
 	beside.Go(func() { serveHealth(working, health, r.Health(), io) })
 	err = r.Run(ctx, clients, postgres.Life{})

@@ -12,9 +12,12 @@ import (
 
 // Postgres is the static configuration of "gatehouse postgres".
 type Postgres struct {
-	// Backends are the static table; empty only for commands that serve nothing.
-	Backends []discovery.Backend
-	Runtime  Runtime
+	// Discovery says where servers are found: in Backends, the static table, or in
+	// Kubernetes.
+	Discovery  DiscoveryMode
+	Backends   []discovery.Backend
+	Kubernetes Kubernetes
+	Runtime    Runtime
 	// ListenAddress is bound by the listeners of clients and of health: by default
 	// 0.0.0.0 in a cluster or container, 127.0.0.1 elsewhere.
 	ListenAddress netip.Addr

@@ -39,6 +39,7 @@ func LoadPostgres(src Source) (LoadedPostgres, error) {
 	}
 	c := postgresCheck{postgresGiven: &p, src: src, given: given}
 	c.settle()
+	c.discovery()
 	c.listeners()
 	c.certificate()
 	c.proxyProtocol()
@@ -103,9 +104,6 @@ func (c *postgresCheck) settle() {
 }
 
 func (c *postgresCheck) listeners() {
-	if c.src.Watch && len(c.Backends) == 0 {
-		c.fail("staticBackends", "", "is missing: name the servers, for example orders=127.0.0.1:5433; finding them in Kubernetes is not available yet")
-	}
 	if c.Port == c.HealthPort && c.Port != 0 {
 		c.fail("healthServerPort", fmt.Sprint(c.HealthPort), "is also the port for clients; give each its own")
 	}

@@ -12,7 +12,6 @@ var later = []struct {
 	nothing      []string
 }{
 	{"TLS_SECRET_NAME", "mount the Secret and name TLS_CERT_FILE and TLS_KEY_FILE", nil},
-	{"KUBE_CONTEXT", "name the servers in STATIC_BACKENDS", nil},
 	{"CANCEL_ON_DISCONNECT", "leave it out", []string{"false", "0"}},
 }
 

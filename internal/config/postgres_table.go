@@ -9,7 +9,7 @@ func PostgresSettings() []Setting { return described(postgresSettings(new(postgr
 // are made from. Its variables have no prefix, as deployments of the xdatabase-proxy know
 // them. What is set goes to p.
 func postgresSettings(p *postgresGiven) []*setting {
-	all := slices.Concat(servingTable(p), tlsTable(p), proxyProtocolTable(p))
+	all := slices.Concat(servingTable(p), kubernetesTable(p), tlsTable(p), proxyProtocolTable(p))
 	for _, s := range all {
 		s.Flag = kebab(s.Key)
 		s.Env = variable(s.Flag)
@@ -23,10 +23,6 @@ func servingTable(p *postgresGiven) []*setting {
 			Key: "staticBackends", Value: "ID=HOST:PORT,...", Offline: true,
 			Usage: "servers by deployment, orders=10.0.0.5:5432, and their poolers, orders.pool=[::1]:6432; may be repeated",
 		}, func(v []string) error { return setBackends(&p.Backends, v) }, false},
-		{Setting{
-			Key: "discoveryMode", Value: "MODE", Default: "static",
-			Usage: "where servers are found; only static is available yet",
-		}, checkDiscoveryMode, false},
 		{Setting{
 			Key: "sniSuffix", Value: "DOMAIN", Offline: true,
 			Usage: "let clients name the deployment by host name, DEPLOYMENT.DOMAIN or DEPLOYMENT.pool.DOMAIN",

@@ -42,6 +42,7 @@ func TestPostgresDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Postgres{
+		Discovery: DiscoveryStatic, Kubernetes: Kubernetes{Namespace: "default", ClusterDomain: "cluster.local"},
 		Backends: []discovery.Backend{{Deployment: "orders", Host: "127.0.0.1", Port: 5433}},
 		Runtime:  RuntimeVM, ListenAddress: netip.MustParseAddr("127.0.0.1"), Port: 5432, HealthPort: 8080,
 		TLS:            TLS{Enabled: true, Mode: TLSMemory, RenewalThreshold: 30 * 24 * time.Hour},
@@ -132,8 +133,7 @@ func TestPostgresErrors(t *testing.T) {
 		{"LISTEN_ADDRESS=localhost", "", `$LISTEN_ADDRESS: "localhost" must be an IP address`},
 		{"SNI_SUFFIX=.db", "", `$SNI_SUFFIX: ".db" must be a domain without a dot before it`},
 		{"DATABASE_TYPE=mysql", "", `$DATABASE_TYPE: "mysql" must be postgresql`},
-		{"DISCOVERY_MODE=kubernetes", "", `$DISCOVERY_MODE: "kubernetes" is not available yet; use static`},
-		{"DISCOVERY_MODE=dns", "", `$DISCOVERY_MODE: "dns" must be static`},
+		{"DISCOVERY_MODE=dns", "", `$DISCOVERY_MODE: "dns" must be static or kubernetes`},
 		{"TLS_MODE=secret", "", `$TLS_MODE: "secret" is not available yet; use file`},
 		{"TLS_MODE=acme", "", `$TLS_MODE: "acme" must be file or memory`},
 		{"TLS_MODE=file", "", "--tls-cert-file or $TLS_CERT_FILE: is missing\n--tls-key-file or $TLS_KEY_FILE: is missing"},
@@ -143,7 +143,6 @@ func TestPostgresErrors(t *testing.T) {
 		{"TLS_SECRET_NAME=x", "", `$TLS_SECRET_NAME: "x" is not available yet; mount the Secret`},
 		{"TLS_ENABLE_SELF_SIGNED=2", "", `$TLS_ENABLE_SELF_SIGNED: "2" must be true or false`},
 		{"POSTGRESQL_PROXY_ENABLED=yes", "", `$POSTGRESQL_PROXY_ENABLED: "yes" must be true or false`},
-		{"KUBE_CONTEXT=prod", "", `$KUBE_CONTEXT: "prod" is not available yet`},
 		{"PROXY_PROTOCOL=on", "", `$PROXY_PROTOCOL: "on" must be off, optional or required`},
 		{"PROXY_PROTOCOL=required", "", `--proxy-protocol-trusted or $PROXY_PROTOCOL_TRUSTED: is missing: PROXY_PROTOCOL is required`},
 		{"", "proxy-protocol=optional", `--proxy-protocol-trusted or $PROXY_PROTOCOL_TRUSTED: is missing: PROXY_PROTOCOL is optional`},
@@ -174,13 +173,6 @@ func TestPostgresTellsAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestPostgresNeedsBackends(t *testing.T) {
-	_, err := router(nil)
-	if err == nil || !strings.HasPrefix(err.Error(), "--static-backends or $STATIC_BACKENDS: is missing: name the servers") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestPostgresNeedsFilesThatExist(t *testing.T) {
 	_, err := router([]string{oneBackend, "TLS_CERT_FILE=/nonexistent.crt", "TLS_KEY_FILE=/nonexistent.key"})
 	want := `$TLS_CERT_FILE: "/nonexistent.crt" cannot be read: no such file or directory; name an existing PEM file`
@@ -199,13 +191,13 @@ func TestPostgresRequiredNeedsTLS(t *testing.T) {
 func TestPostgresWarnings(t *testing.T) {
 	for environ, want := range map[string]string{
 		"PROXY_START_PORT=1 POSTGRESQL_PROXY_START_PORT=2": "environment variable PROXY_START_PORT has no effect: POSTGRESQL_PROXY_START_PORT is set too, and wins; unset one of them",
-		"STATIC_BACKEND=x":                                          "environment variable STATIC_BACKEND is no setting and has no effect; did you mean STATIC_BACKENDS?",
-		"STATIC_BACKENDS=a.b=h:1":                                   `$STATIC_BACKENDS has deployment "a.b", which no login can name; clients can by options or host name only`,
-		"PROXY_PROTOCOL_TRUSTED=10.0.0.0/8":                         "$PROXY_PROTOCOL_TRUSTED has no effect: PROXY_PROTOCOL is off",
-		"PROXY_PROTOCOL=optional PROXY_PROTOCOL_TRUSTED=::/0":       "$PROXY_PROTOCOL_TRUSTED trusts everybody (::/0): who can connect can pretend to be anybody",
-		"TLS_ENABLED=false TLS_CERT_FILE=/x":                        "$TLS_CERT_FILE has no effect: TLS is off, or its mode is memory",
-		"PROXY_START_PORT=2 POSTGRESQL_PROXY_START_PORT=2":          "",
-		"KUBECONFIG=/home/ann/.kube/config POD_NAMESPACE=x TLS_X=1": "",
+		"STATIC_BACKEND=x":                                    "environment variable STATIC_BACKEND is no setting and has no effect; did you mean STATIC_BACKENDS?",
+		"STATIC_BACKENDS=a.b=h:1":                             `$STATIC_BACKENDS has deployment "a.b", which no login can name; clients can by options or host name only`,
+		"PROXY_PROTOCOL_TRUSTED=10.0.0.0/8":                   "$PROXY_PROTOCOL_TRUSTED has no effect: PROXY_PROTOCOL is off",
+		"PROXY_PROTOCOL=optional PROXY_PROTOCOL_TRUSTED=::/0": "$PROXY_PROTOCOL_TRUSTED trusts everybody (::/0): who can connect can pretend to be anybody",
+		"TLS_ENABLED=false TLS_CERT_FILE=/x":                  "$TLS_CERT_FILE has no effect: TLS is off, or its mode is memory",
+		"PROXY_START_PORT=2 POSTGRESQL_PROXY_START_PORT=2":    "",
+		"POD_NAMESPACE=x TLS_X=1":                             "",
 	} {
 		got, err := router(append([]string{oneBackend}, strings.Fields(environ)...))
 		if err != nil {

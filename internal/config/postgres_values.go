@@ -92,19 +92,6 @@ func setTLSMode(to *TLSMode, values []string) error {
 	return err
 }
 
-func checkDiscoveryMode(values []string) error {
-	v, err := one(values)
-	switch {
-	case err != nil:
-		return err
-	case strings.EqualFold(v, "kubernetes"):
-		return errors.New("is not available yet; use static and name the servers in STATIC_BACKENDS")
-	case !strings.EqualFold(v, "static"):
-		return errors.New("must be static")
-	}
-	return nil
-}
-
 func checkDatabaseType(values []string) error {
 	v, err := one(values)
 	if err == nil && v != "postgresql" {

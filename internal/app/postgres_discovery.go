@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/config"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube"
+)
+
+// servers are where sessions go.
+type servers struct {
+	discovery.Resolver
+	// run keeps them up to date until its context ends, and tells which are gone.
+	run func(ctx context.Context, gone func(discovery.Target))
+	// waits is what must be known before the first session.
+	waits []func() string
+}
+
+func findServers(c config.Postgres, io IO) (servers, error) {
+	if c.Discovery != config.DiscoveryKubernetes {
+		return servers{Resolver: discovery.NewTable(c.Backends), run: func(context.Context, func(discovery.Target)) {}}, nil
+	}
+	options, err := kubeOptions(c, io)
+	if err != nil {
+		return servers{}, err
+	}
+	d, err := kube.New(options)
+	if err != nil {
+		return servers{}, err
+	}
+	return servers{Resolver: d, run: d.Run, waits: []func() string{d.Waiting}}, nil
+}
+
+func kubeOptions(c config.Postgres, io IO) (kube.Options, error) {
+	k := c.Kubernetes
+	config, err := kube.Connection{Kubeconfig: k.Kubeconfig, Context: k.Context}.Config()
+	return kube.Options{
+		Config: config, Namespaces: k.Namespaces, Log: io.Log,
+		ClusterDomain: k.ClusterDomain, AllowLocal: k.AllowLocal,
+	}, err
+}

@@ -1,0 +1,91 @@
+package kube
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube/index"
+)
+
+// Options say where servers are found.
+type Options struct {
+	// Config is how the API is reached; Connection.Config makes one.
+	Config *rest.Config
+	// Namespaces are those whose Services count; none are all. Each costs two watches.
+	Namespaces []string
+	index.Options
+	Log *slog.Logger
+}
+
+// Discovery is a [discovery.Resolver] of what a cluster serves. Make it with New.
+type Discovery struct {
+	*index.Index
+	client  *client
+	state   state
+	watches []*namespaceWatch
+	fetches workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	gone    *leavers
+}
+
+// New returns a discovery that Run starts; it asks the API for nothing yet.
+func New(o Options) (*Discovery, error) {
+	c, err := newClient(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = []string{""}
+	}
+	d := &Discovery{
+		Index: index.New(o.Options), client: c, state: state{log: o.Log},
+		fetches: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()),
+	}
+	d.gone = &leavers{serves: d.Serves, wake: make(chan struct{}, 1)}
+	for _, namespace := range o.Namespaces {
+		d.watches = append(d.watches, d.newWatch(namespace))
+	}
+	return d, nil
+}
+
+// Waiting says what keeps the router from being ready, for example "the first list of
+// Services: connection refused"; "" for nothing. It may be called at any time.
+func (d *Discovery) Waiting() string { return d.state.waiting() }
+
+// Run watches until ctx ends. It may be called once. It tells gone, unless that is nil,
+// each target at which sessions must not stay any more, one after the other; gone may not
+// wait for long.
+func (d *Discovery) Run(ctx context.Context, gone func(discovery.Target)) {
+	d.gone.tell = gone
+	var all sync.WaitGroup
+	for _, w := range d.watches {
+		all.Go(func() { w.run(ctx) })
+	}
+	all.Go(func() { d.gone.run(ctx) })
+	all.Go(func() { d.fetch(ctx) })
+	<-ctx.Done()
+	d.fetches.ShutDown()
+	all.Wait()
+}
+
+// apply does what a change means for others. Slices that the first list of them brings
+// are not fetched.
+func (d *Discovery) apply(e index.Effects, slices *feedState) {
+	d.gone.add(e.Gone)
+	if slices.begun() {
+		for _, service := range e.Fetch {
+			d.fetches.Add(service)
+		}
+	}
+}
+
+func (d *Discovery) listed(f *feedState) {
+	if f.done() {
+		d.Synced()
+	}
+}
