@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
@@ -11,6 +12,9 @@ import (
 
 // errFenced ends an attempt to connect to an endpoint that has left.
 var errFenced = errors.New("the endpoint has left")
+
+// fenceAgain is when a session is asked again whose relay was about to begin.
+const fenceAgain = 5 * time.Millisecond
 
 // Fence ends the sessions at a target whose endpoint has left its deployment, whatever
 // is under way in them: with SQLSTATE 57P01, so that pools connect again, or without a
@@ -42,8 +46,8 @@ func (s *running) fence(at place) {
 		return
 	}
 	ended := s.relay.End(func() (proxy.Final, bool) { return s.lastWords(session.ErrServerLeft), true })
-	if !ended && !s.greeted.Load() {
-		s.cut(errFenced) // the relay is about to begin; nobody has been told anything yet
+	if !ended && !s.greeted.Load() { // the relay is about to begin, or it ends by itself
+		time.AfterFunc(fenceAgain, func() { s.fence(at) })
 	}
 }
 

@@ -6,7 +6,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
 
 // Life is how long a router that was told to end goes on. The zero Life has the defaults.
@@ -30,13 +33,18 @@ func (l Life) withDefaults() Life {
 }
 
 // Run serves l until ctx ends, and then goes away in order: not ready, but accepting;
-// after the grace no new sessions, and idle ones end; after the drain the rest. The
-// error says how many sessions were cut.
+// after the grace no new sessions, and idle ones end; after the drain the rest. It
+// logs each step, and how many sessions were cut.
 func (r *Router) Run(ctx context.Context, l net.Listener, life Life) error {
 	life = life.withDefaults()
 	working := context.WithoutCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- r.Serve(working, l) }()
+	looking, blind := context.WithCancel(working)
+	var look sync.WaitGroup
+	look.Go(func() { r.cutUnreachable(looking, lookEvery, unreachableAfter) })
+	defer look.Wait()
+	defer blind()
 	r.ready.Store(true)
 	select {
 	case err := <-served:
@@ -44,6 +52,7 @@ func (r *Router) Run(ctx context.Context, l net.Listener, life Life) error {
 	case <-ctx.Done():
 	}
 	r.ready.Store(false)
+	r.options.Log.Info("going away: not ready any more, and accepting for a grace", observe.KeyGrace, life.Grace, observe.KeyTotal, len(r.roster.sessions()))
 	deadline, cancel := context.WithTimeout(working, life.Drain)
 	defer cancel()
 	grace := time.NewTimer(life.Grace)

@@ -2,10 +2,13 @@ package postgres_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,4 +57,50 @@ func TestLife(t *testing.T) {
 	if welcome() {
 		t.Error("it still accepts after its end")
 	}
+}
+
+// A router whose time is over cuts what is left, and says so where a message can stand.
+func TestLeaveInATransaction(t *testing.T) {
+	var log lines
+	server := serveScript(t, loopback(t), "R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05T")
+	router, address := serve(t, postgres.Options{
+		Resolver: newEndpoints(server.Addr().String()), Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	client := start(t, address, "bob.orders")
+	if _, err := io.ReadFull(client, make([]byte, 15)); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	left := make(chan error, 1)
+	go func() { left <- router.Leave(over) }()
+	told, err := io.ReadAll(client)
+	if err != nil || !strings.HasPrefix(string(told), "E") || !strings.Contains(string(told), session.AdminShutdown) {
+		t.Errorf("told %q, %v", told, err)
+	}
+	_ = client.Close()
+	if err := <-left; err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); !strings.Contains(text, "msg=drained total=1 cut=1 ") {
+		t.Errorf("the log says %s", text)
+	}
+}
+
+// lines are what was logged.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }

@@ -153,7 +153,7 @@ func (s *running) join(target discovery.Target, server net.Conn) error {
 	if s.fenced {
 		return errors.Join(errFenced, server.Close())
 	}
-	s.target.Address = target
+	s.target.Address, s.server = target, server
 	s.relay = proxy.NewRelay(s.client, server, proxy.Options{FromA: s.fromClient, FromB: s.fromServer})
 	return nil
 }

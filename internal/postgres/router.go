@@ -74,25 +74,3 @@ func New(o Options) *Router {
 
 // Serve accepts from l until ctx ends; sessions go on. It closes l.
 func (r *Router) Serve(ctx context.Context, l net.Listener) error { return r.server.Serve(ctx, l) }
-
-// Leave ends the sessions in which nothing is under way, now and as the others come to
-// that, with SQLSTATE 57P01, so that clients connect again elsewhere. It returns once
-// there is no session, or when ctx ends; then the rest is closed.
-func (r *Router) Leave(ctx context.Context) error {
-	r.server.Stop()
-	r.leaving.Store(true)
-	for _, s := range r.roster.sessions() {
-		s.leave()
-	}
-	err := r.server.Drain(ctx)
-	if err == nil {
-		return nil
-	}
-	r.server.Force()
-	forced, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultTimeout)
-	defer cancel()
-	if stuck := r.server.Drain(forced); stuck != nil {
-		return stuck
-	}
-	return err
-}

@@ -56,12 +56,15 @@ type running struct {
 	interrupt context.CancelCauseFunc // ends the attempt to connect there
 	fenced    bool                    // the endpoint there has left
 	relay     *proxy.Relay            // nil until its server is reached
+	server    net.Conn                // likewise
 
 	target  cancel.Target[discovery.Target]
 	tracker pgwire.Tracker
 	ready   bool       // the login is over
 	key     pgwire.Key // learnt, or zero
 	greeted atomic.Bool
+
+	silences [2]silence // of client and server; cutUnreachable's
 }
 
 // exit takes the session out of the books.
@@ -76,7 +79,7 @@ func (s *running) carry(ctx context.Context) error {
 	defer silent.Stop()
 	result := s.relay.Run(ctx)
 	s.router.keys.Forget(s.key, s.target.Session)
-	return errors.Join(result.ErrA, result.ErrB)
+	return errors.Join(result.ErrA, result.ErrB, context.Cause(ctx))
 }
 
 // fromClient sees what the client sends, before the server gets it.
@@ -116,19 +119,6 @@ func (s *running) login() (vain bool) {
 // stop ends a session after some bytes of a chunk with last words to the client.
 func stop(forward int, why *session.RefusalError) proxy.Verdict {
 	return proxy.Verdict{Stop: true, Forward: forward, Final: proxy.Final{ToA: why.Response().Append(nil)}}
-}
-
-// leave ends the session now if nothing is under way in it; fromServer does so later.
-func (s *running) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.relay == nil {
-		s.cut(session.ErrLeaving)
-		return
-	}
-	s.relay.End(func() (proxy.Final, bool) {
-		return proxy.Final{ToA: session.ErrLeaving.Response().Append(nil)}, s.tracker.Seal()
-	})
 }
 
 // giveUp ends a session whose server has not answered the startup packet.

@@ -18,10 +18,11 @@ type Liveness struct {
 	UserTimeout time.Duration
 }
 
-// DefaultLiveness notices a dead peer within a minute when idle, and within half
-// a minute when bytes wait for it.
+// DefaultLiveness notices a dead peer within a minute while nothing is sent. It has no
+// UserTimeout, which would also end a connection whose peer lives and has just stopped
+// reading; [Unanswered] tells these apart.
 func DefaultLiveness() Liveness {
-	return Liveness{Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3, UserTimeout: 30 * time.Second}
+	return Liveness{Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
 }
 
 // SetLiveness applies l to a TCP connection, a *Conn over one included. To others
@@ -37,6 +38,9 @@ func SetLiveness(c net.Conn, l Liveness) error {
 	keep := net.KeepAliveConfig{Enable: true, Idle: l.Idle, Interval: l.Interval, Count: l.Count}
 	if err := tcp.SetKeepAliveConfig(keep); err != nil {
 		return err
+	}
+	if l.UserTimeout == 0 {
+		return nil
 	}
 	return setUserTimeout(tcp, l.UserTimeout)
 }

@@ -1,12 +1,15 @@
 package postgres_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	pgtest "github.com/gatehouse-proxy/gatehouse/test/postgres"
 )
@@ -33,5 +36,32 @@ func TestRouter(t *testing.T) {
 	}
 	if text := router.Log.String(); strings.Contains(text, pgtest.Password) || !strings.Contains(text, `"msg":"session refused"`) {
 		t.Errorf("the log has a password, or lacks the refusal: %s", text)
+	}
+}
+
+// A second signal ends the router at once, whatever is under way.
+func TestSecondSignal(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Options{})
+	router := pgtest.Route(t, "--static-backends", "orders="+server.Address).Ready(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, pgtest.DSN(router.Address, "postgres.orders", "sslmode=disable"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "begin"); err != nil {
+		t.Fatal(err)
+	}
+	router.Signal(t, syscall.SIGTERM)
+	second := time.NewTimer(1500 * time.Millisecond) // those within a second are one
+	defer second.Stop()
+	<-second.C
+	router.Signal(t, syscall.SIGTERM)
+	if err := router.Wait(t, 10*time.Second); err == nil {
+		t.Error("it ends as if everything had been done")
+	}
+	if _, err := conn.Exec(ctx, "select 1"); err == nil {
+		t.Error("a session goes on")
 	}
 }
