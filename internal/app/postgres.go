@@ -11,6 +11,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/servertls"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 )
 
@@ -24,8 +25,14 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	if err != nil {
 		return err
 	}
+	secure, err := servertls.New(servertls.Options{
+		Mode: c.ServerTLS.Mode, CAFile: c.ServerTLS.CAFile, CertFile: c.ServerTLS.CertFile, KeyFile: c.ServerTLS.KeyFile, Log: io.Log,
+	})
+	if err != nil {
+		return err
+	}
 	r := postgres.New(postgres.Options{
-		Resolver: servers, Waits: servers.waits, TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol,
+		Resolver: servers, Waits: servers.waits, TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol, Servers: secure,
 		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
 	})
 	clients, err := listen(ctx, "--proxy-start-port", c.Address())

@@ -24,6 +24,7 @@ type Postgres struct {
 	// Port is for clients, HealthPort for health and metrics; 0 is any free port.
 	Port, HealthPort int
 	TLS              TLS
+	ServerTLS        ServerTLS
 	// ProxyProtocol says from whom headers of the PROXY protocol are taken.
 	ProxyProtocol proxyprotocol.Policy
 	// SNISuffix is what host names of deployments end in, without the dot before it;

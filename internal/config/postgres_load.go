@@ -42,6 +42,7 @@ func LoadPostgres(src Source) (LoadedPostgres, error) {
 	c.discovery()
 	c.listeners()
 	c.certificate()
+	c.serverTLS()
 	c.proxyProtocol()
 	if len(c.errs) > 0 {
 		return LoadedPostgres{}, Errors(c.errs)

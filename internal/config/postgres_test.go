@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/proxyprotocol"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/servertls"
 )
 
 // router loads from an environment, whose RUNTIME is vm, and flags written "name=value".
@@ -46,6 +47,7 @@ func TestPostgresDefaults(t *testing.T) {
 		Backends: []discovery.Backend{{Deployment: "orders", Host: "127.0.0.1", Port: 5433}},
 		Runtime:  RuntimeVM, ListenAddress: netip.MustParseAddr("127.0.0.1"), Port: 5432, HealthPort: 8080,
 		TLS:            TLS{Enabled: true, Mode: TLSMemory, RenewalThreshold: 30 * 24 * time.Hour},
+		ServerTLS:      ServerTLS{Mode: servertls.Disable},
 		ProxyProtocol:  proxyprotocol.Policy{Mode: proxyprotocol.Off},
 		MaxConnections: 10_000, DialTimeout: 10 * time.Second,
 	}

@@ -4,27 +4,41 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/servertls"
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
 
 // connector connects to servers: the same way for a session and for its cancel.
-type connector struct{}
+type connector struct{ tls *servertls.Client }
 
 // connect returns a connection to a target on which first, a startup packet or a
-// cancel, has been sent. The end of ctx ends the attempt; the connection that it
-// returns has no deadline.
-func (connector) connect(ctx context.Context, target discovery.Target, first []byte) (net.Conn, error) {
+// cancel, has been sent: encrypted where servers are spoken to by TLS. The end of ctx
+// ends the attempt; the connection that it returns has no deadline.
+func (c connector) connect(ctx context.Context, target discovery.Target, first []byte) (net.Conn, error) {
 	dialled, err := new(net.Dialer).DialContext(ctx, "tcp", target.Address)
 	if err != nil {
 		return nil, err
 	}
+	stop := context.AfterFunc(ctx, func() { _ = dialled.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	server, err := c.begin(ctx, dialled, target, first)
+	if err != nil {
+		return nil, errors.Join(err, dialled.Close())
+	}
+	return server, nil
+}
+
+func (c connector) begin(ctx context.Context, dialled net.Conn, target discovery.Target, first []byte) (net.Conn, error) {
 	if err := proxy.SetLiveness(dialled, proxy.DefaultLiveness()); err != nil {
-		return nil, errors.Join(err, dialled.Close())
+		return nil, err
 	}
-	if _, err := dialled.Write(first); err != nil {
-		return nil, errors.Join(err, dialled.Close())
+	server, err := c.tls.Secure(ctx, proxy.Wrap(dialled), target.Backend.Host)
+	if err != nil {
+		return nil, err
 	}
-	return proxy.Wrap(dialled), nil
+	_, err = server.Write(first)
+	return server, err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/servertls"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
@@ -62,6 +63,7 @@ func polled(c net.Conn) *proxy.Conn {
 // attempts tries until a server is connected, or ctx ends, or it is in vain.
 func (s *running) attempts(ctx context.Context, first []byte) error {
 	var tried []string // without a pause in between
+	var failed error   // the last attempt
 	pause := firstPause
 	for {
 		changed := s.router.options.Resolver.Changed() // before it is asked: no change is missed
@@ -73,16 +75,19 @@ func (s *running) attempts(ctx context.Context, first []byte) error {
 			return err
 		}
 		if slices.Contains(tried, target.Address) {
+			if _, hopeless := errors.AsType[*servertls.Error](failed); hopeless {
+				return fmt.Errorf("%w: %w", session.ErrInsecure, failed)
+			}
 			if !rest(ctx, pause) {
 				return unreachable(context.Cause(ctx))
 			}
 			tried, pause = nil, min(2*pause, lastPause)
 		}
-		if err = s.attempt(ctx, target, first); err == nil {
+		if failed = s.attempt(ctx, target, first); failed == nil {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return unreachable(err)
+			return unreachable(failed)
 		}
 		tried = append(tried, target.Address)
 	}

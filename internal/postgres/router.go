@@ -10,6 +10,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/proxyprotocol"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/servertls"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
@@ -20,6 +21,8 @@ type Options struct {
 	// TLS is offered to clients; nil for none. Required refuses sessions in clear.
 	TLS      *tlsstore.Store
 	Required bool
+	// Servers shakes hands with servers; nil speaks to them in clear.
+	Servers *servertls.Client
 	// Proxy says from whom headers of the PROXY protocol are taken; zero for nobody.
 	Proxy proxyprotocol.Policy
 	// Suffix is what host names of deployments end in, without the dot before it, for
@@ -65,7 +68,7 @@ type Router struct {
 // New returns a router that Serve starts.
 func New(o Options) *Router {
 	r := &Router{
-		options: o.withDefaults(), roster: newRoster(),
+		options: o.withDefaults(), roster: newRoster(), servers: connector{o.Servers},
 		keys: cancel.NewRegistry[discovery.Target](), cancels: cancel.NewLimiter(cancelLimits, time.Now),
 	}
 	r.server = proxy.NewServer(r.handle, proxy.Limits{Connections: o.Connections}, r.watch())

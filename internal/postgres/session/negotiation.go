@@ -85,6 +85,8 @@ var (
 	ErrTooMany = refuse(TooManyConnections, "try again later", "the router has too many connections")
 	// ErrUnreachable is for a dial that failed or took too long.
 	ErrUnreachable = refuse(ConnectionFailed, "try again; the server may be restarting", "the server of this deployment cannot be reached")
+	// ErrInsecure is for a server that TLS cannot be spoken with as it is asked for.
+	ErrInsecure = refuse(ConnectionFailed, "its operator finds the reason in the log of the router", "the connection to the server of this deployment cannot be secured")
 	// ErrSilent is for a server that did not answer the startup message in time.
 	ErrSilent = refuse(ConnectionFailed, "try again; the server may be overloaded", "the server of this deployment does not answer")
 	// ErrLeaving ends a session in which nothing is under way.
