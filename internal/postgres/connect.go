@@ -23,8 +23,10 @@ func (c connector) connect(ctx context.Context, target discovery.Target, first [
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = dialled.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
 	server, err := c.begin(ctx, dialled, target, first)
+	if !stop() {
+		err = context.Cause(ctx) // and its deadline, now or in a moment, is over
+	}
 	if err != nil {
 		return nil, errors.Join(err, dialled.Close())
 	}
