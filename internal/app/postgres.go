@@ -46,7 +46,7 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	io.Log.Info("routing", observe.KeyAddress, clients.Addr().String(), observe.KeyHealth, url(health), observe.KeyTotal, len(c.Backends))
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
-	beside.Go(func() { servers.run(working, nil) })
+	beside.Go(func() { servers.run(working, r.Fence) })
 	beside.Go(func() { keep(working, store) })
 	beside.Go(func() { serveHealth(working, health, r.Health(), io) })
 	err = r.Run(ctx, clients, postgres.Life{})

@@ -37,6 +37,9 @@ func (x *Index) Describe(deployment string, pooled bool) (Description, bool) {
 		out.ByName = w.dial.byName
 	}
 	for _, e := range w.listed {
+		if w.claim.refused {
+			break // these are of an earlier claim
+		}
 		out.Endpoints = append(out.Endpoints, Endpoint{Address: e.address, Ready: e.ready > 0})
 	}
 	slices.SortFunc(out.Endpoints, func(a, b Endpoint) int { return strings.Compare(a.Address, b.Address) })

@@ -49,10 +49,11 @@ func (e *edit) setService(o *core_v1.Service) {
 	e.changes = true
 	e.tell(s)
 	before := s.claim
-	if before.rank != now.rank || before.form != now.form || before.dial.backend != now.dial.backend {
+	moves := before.valid && (!now.valid || before.rank != now.rank || before.form != now.form)
+	if moves || before.dial.backend != now.dial.backend {
 		e.leaves(s)
 	}
-	if before.valid && (!now.valid || before.rank != now.rank || before.form != now.form) {
+	if moves {
 		e.withdraw(s)
 	}
 	s.claim = now
