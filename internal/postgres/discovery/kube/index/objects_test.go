@@ -20,11 +20,9 @@ var _ discovery.Resolver = (*index.Index)(nil)
 // service is one in namespace shop, made a number of seconds ago, with more labels.
 func service(name string, age int, labels ...string) *core_v1.Service {
 	s := &core_v1.Service{
-		ObjectMeta: meta_v1.ObjectMeta{
-			Namespace: "shop", Name: name, UID: types.UID(name),
-			CreationTimestamp: meta_v1.NewTime(time.Unix(int64(1_000_000-age), 0)),
-			Labels:            map[string]string{"xdatabase-proxy-deployment-id": "orders"},
-		},
+		Namespace: "shop", Name: name, UID: types.UID(name),
+		CreationTimestamp: meta_v1.NewTime(time.Unix(int64(1_000_000-age), 0)),
+		Labels:            map[string]string{"xdatabase-proxy-deployment-id": "orders"},
 		Spec: core_v1.ServiceSpec{
 			ClusterIP: "10.96.0.1", IPFamilies: []core_v1.IPFamily{core_v1.IPv4Protocol},
 			Ports: []core_v1.ServicePort{{Name: "postgres", Port: 5432}},
@@ -43,7 +41,7 @@ func service(name string, age int, labels ...string) *core_v1.Service {
 // ready, one in "†" terminates.
 func slice(name, service string, endpoints ...string) *discovery_v1.EndpointSlice {
 	s := &discovery_v1.EndpointSlice{
-		ObjectMeta:  meta_v1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{discovery_v1.LabelServiceName: service}},
+		Namespace: "shop", Name: name, Labels: map[string]string{discovery_v1.LabelServiceName: service},
 		AddressType: discovery_v1.AddressTypeIPv4,
 		Ports:       []discovery_v1.EndpointPort{{Name: new("postgres"), Port: new(int32(5433))}},
 	}
