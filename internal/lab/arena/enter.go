@@ -14,6 +14,17 @@ import (
 // everything that must be gone when the leg ends, and makes it the one for temporary
 // files ($TMPDIR). The process must have been started by [Command].
 func Enter() (dir string, err error) {
+	if dir, err = Settle(); err != nil {
+		return "", err
+	}
+	if err := network(); err != nil {
+		return "", err
+	}
+	return dir, nil
+}
+
+// Settle is [Enter] without the network, which stays down and empty.
+func Settle() (dir string, err error) {
 	if err := fresh(); err != nil {
 		return "", err
 	}
@@ -21,9 +32,6 @@ func Enter() (dir string, err error) {
 		return "", err
 	}
 	if err := os.Setenv("TMPDIR", dir); err != nil {
-		return "", err
-	}
-	if err := network(); err != nil {
 		return "", err
 	}
 	return dir, nil

@@ -1,0 +1,4 @@
+package cluster
+
+// Build names the directory of the programs.
+const Build = build
