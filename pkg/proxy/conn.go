@@ -3,8 +3,10 @@ package proxy
 import (
 	"errors"
 	"net"
+	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Conn is a connection that a Relay can poll without keeping a buffer for it.
@@ -17,6 +19,10 @@ type Conn struct {
 	ticket *ticket // nil unless a Server accepted it
 	silent bool    // nothing has been read yet; the reader's
 	peer   atomic.Pointer[net.Addr]
+
+	seat   atomic.Pointer[seat] // once it is on a loop
+	mu     sync.Mutex
+	closed bool
 
 	// descriptor is valid while polling is set, inside a call of raw.Read.
 	descriptor uintptr
@@ -69,7 +75,19 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// control calls f with the descriptor, which stays open meanwhile. It reports false,
+// and calls nothing, where there is none any more, or never was.
+func (c *Conn) control(f func(descriptor uintptr)) bool {
+	if s := c.seat.Load(); s != nil {
+		return s.control(f)
+	}
+	return c.raw != nil && c.raw.Control(f) == nil
+}
+
 func (c *Conn) receive(p []byte) (int, error) {
+	if s := c.seat.Load(); s != nil {
+		return s.read(p)
+	}
 	if c.polling {
 		return receiveNow(c.descriptor, p)
 	}
@@ -84,9 +102,54 @@ func (c *Conn) Unread(b []byte) {
 	}
 }
 
+// Write writes p to the peer.
+func (c *Conn) Write(p []byte) (int, error) {
+	if s := c.seat.Load(); s != nil {
+		return s.write(p)
+	}
+	return c.Conn.Write(p)
+}
+
+// Close closes the connection, under whoever uses it.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	if s := c.seat.Load(); s != nil {
+		return s.close()
+	}
+	return c.Conn.Close()
+}
+
+// SetDeadline is net.Conn's.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline is net.Conn's.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	if s := c.seat.Load(); s != nil {
+		s.setReadDeadline(t)
+		return nil
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline is net.Conn's.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	if s := c.seat.Load(); s != nil {
+		s.setWriteDeadline(t)
+		return nil
+	}
+	return c.Conn.SetWriteDeadline(t)
+}
+
 // CloseWrite ends the stream to the peer and leaves the other one open. The
 // error is errors.ErrUnsupported if the connection has no such half.
 func (c *Conn) CloseWrite() error {
+	if s := c.seat.Load(); s != nil {
+		return s.closeWrite()
+	}
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

@@ -20,6 +20,8 @@ type direction struct {
 
 	final    []byte // last words to the other side; set by Relay.stop
 	writeErr error
+
+	steps // on a loop
 }
 
 // run forwards until the stream ends, says the last words, passes the end on,
@@ -44,9 +46,12 @@ func (d *direction) take(chunk []byte) bool {
 	if len(forward) == 0 {
 		return more
 	}
+	d.bytes.Add(int64(len(forward)))
 	n, err := d.to.Write(forward)
-	d.bytes.Add(int64(n))
-	d.writeErr = err
+	if err != nil {
+		d.bytes.Add(int64(n - len(forward)))
+		d.writeErr = err
+	}
 	return more && err == nil
 }
 

@@ -7,7 +7,9 @@
 //
 // A Relay copies both directions independently, shows every chunk to an
 // observer before it is forwarded, and lets its owner end the session between
-// two chunks with last words of its own.
+// two chunks with last words of its own. On Linux a few loops in epoll carry the
+// bytes of all relays whose connections they can read; elsewhere, and for other
+// connections, each direction has a goroutine. Nobody can tell which from outside.
 //
 // Handlers, Relay.Run, Server.Serve and Server.Drain block; nothing here logs.
 package proxy

@@ -34,6 +34,9 @@ func (r *Relay) patience() time.Duration {
 	return r.options.Linger
 }
 
+// soon is when that patience ends, if it begins now.
+func (r *Relay) soon() time.Time { return time.Now().Add(r.patience()) }
+
 // setFirst remembers the first that ended. r.mu is held.
 func (r *Relay) setFirst(p Party) bool {
 	if r.first != Nobody {

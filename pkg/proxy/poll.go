@@ -41,12 +41,10 @@ func receiveNow(descriptor uintptr, p []byte) (int, error) {
 // called beside a reader.
 func (c *Conn) heard() bool {
 	arrived := false
-	if c.raw != nil {
-		_ = c.raw.Control(func(descriptor uintptr) {
-			var one [1]byte
-			n, _, err := unix.Recvfrom(int(descriptor), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-			arrived = err == nil && n > 0
-		})
-	}
+	c.control(func(descriptor uintptr) {
+		var one [1]byte
+		n, _, err := unix.Recvfrom(int(descriptor), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		arrived = err == nil && n > 0
+	})
 	return arrived
 }

@@ -77,6 +77,8 @@ type Result struct {
 type Relay struct {
 	options Options
 	a, b    direction // what comes from that side
+	circuit *circuit  // nil unless it is on a loop
+	apart   bool      // it shall not be on a loop
 
 	mu      sync.Mutex
 	running bool
@@ -90,7 +92,8 @@ type Relay struct {
 
 // NewRelay prepares a relay between a and b, which Run will close. A
 // *net.TCPConn, a *Conn and a *tls.Conn over a *Conn hold no buffer while they are
-// idle; every other connection holds 1 KiB. Deadlines of both are cleared.
+// idle; every other connection holds 1 KiB. Deadlines of both are cleared. Run takes
+// what is under a *Conn away from it: only the *Conn itself may be used beside it.
 func NewRelay(a, b net.Conn, o Options) *Relay {
 	if o.Linger == 0 {
 		o.Linger = DefaultLinger
@@ -120,16 +123,25 @@ func (r *Relay) Run(ctx context.Context) Result {
 		r.abort()
 	})
 	if r.begin(ctx) {
-		var other sync.WaitGroup
-		other.Go(r.b.run)
-		r.a.run()
-		other.Wait()
+		r.carry()
 	}
 	if !stop() {
 		<-aborted
 	}
 	r.close()
 	return r.result()
+}
+
+// carry moves the bytes, on a loop if both sides can be there.
+func (r *Relay) carry() {
+	if r.circuit != nil {
+		r.circuit.run()
+		return
+	}
+	var other sync.WaitGroup
+	other.Go(r.b.run)
+	r.a.run()
+	other.Wait()
 }
 
 // begin shakes hands where TLS has not, and clears the deadlines of the startup.
@@ -148,6 +160,7 @@ func (r *Relay) begin(ctx context.Context) bool {
 		return false
 	}
 	r.running = true
+	r.circuit = newCircuit(r)
 	_ = r.a.from.SetDeadline(time.Time{})
 	_ = r.b.from.SetDeadline(time.Time{})
 	return true

@@ -188,6 +188,7 @@ func TestStuckReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		relay := NewRelay(d.inner(inA), inB, Options{Linger: 10 * time.Millisecond})
+		relay.apart = d.apart
 		done := make(chan Result, 1)
 		go func() { done <- relay.Run(t.Context()) }()
 		if c, ok := d.outer(rawA).(*tls.Conn); ok {

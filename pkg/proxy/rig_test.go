@@ -23,15 +23,22 @@ type dress struct {
 	inner func(net.Conn) net.Conn // the end that the relay is given, which is the TLS server
 	outer func(net.Conn) net.Conn
 	polls bool
+	apart bool // on goroutines, where it could be on a loop
 }
 
 var dresses = []dress{
-	{"tcp", same, same, true},
-	{"tls", func(c net.Conn) net.Conn { return tls.Server(Wrap(c), serverTLS()) }, tlsClient, true},
-	{"tls12", func(c net.Conn) net.Conn { return tls.Server(Wrap(c), tls12(serverTLS())) }, tlsClient, true},
-	{"bare-tls", func(c net.Conn) net.Conn { return tls.Server(c, serverTLS()) }, tlsClient, false},
-	{"tls-client", func(c net.Conn) net.Conn { return tlsClient(Wrap(c)) }, func(c net.Conn) net.Conn { return tls.Server(c, serverTLS()) }, true},
+	{name: "tcp", inner: same, outer: same, polls: true},
+	{name: "tls", inner: wrappedTLS, outer: tlsClient, polls: true},
+	{name: "tls12", inner: func(c net.Conn) net.Conn { return tls.Server(Wrap(c), tls12(serverTLS())) }, outer: tlsClient, polls: true},
+	{name: "tcp-apart", inner: same, outer: same, polls: true, apart: true},
+	{name: "tls-apart", inner: wrappedTLS, outer: tlsClient, polls: true, apart: true},
+	{name: "bare-tls", inner: bareTLS, outer: tlsClient},
+	{name: "tls-client", inner: func(c net.Conn) net.Conn { return tlsClient(Wrap(c)) }, outer: bareTLS, polls: true},
 }
+
+func wrappedTLS(c net.Conn) net.Conn { return bareTLS(Wrap(c)) }
+
+func bareTLS(c net.Conn) net.Conn { return tls.Server(c, serverTLS()) }
 
 func same(c net.Conn) net.Conn { return c }
 
@@ -105,6 +112,7 @@ func relayed(t testing.TB, d dress, o Options) *session {
 	rawA, inA := connect(t)
 	inB, rawB := connect(t)
 	s := &session{Relay: NewRelay(d.inner(inA), inB, o), a: d.outer(rawA), b: rawB, rawA: rawA, rawB: rawB}
+	s.apart = d.apart
 	done := make(chan Result, 1)
 	go func() { done <- s.Run(t.Context()) }()
 	s.result = sync.OnceValue(func() Result {

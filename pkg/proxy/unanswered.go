@@ -3,7 +3,6 @@ package proxy
 import (
 	"crypto/tls"
 	"net"
-	"syscall"
 	"time"
 )
 
@@ -15,20 +14,9 @@ func Unanswered(c net.Conn) (waits bool, last time.Duration) {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
 	}
-	if w, ok := c.(*Conn); ok {
-		c = w.Conn
-	}
-	s, ok := c.(syscall.Conn)
-	if !ok {
-		return false, 0
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return false, 0
-	}
 	var ms uint32
 	var failed error
-	if err := raw.Control(func(descriptor uintptr) { waits, ms, failed = tcpInfo(descriptor) }); err != nil || failed != nil {
+	if !Wrap(c).control(func(descriptor uintptr) { waits, ms, failed = tcpInfo(descriptor) }) || failed != nil {
 		return false, 0
 	}
 	return waits, time.Duration(ms) * time.Millisecond
