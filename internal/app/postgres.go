@@ -31,17 +31,22 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	if err != nil {
 		return err
 	}
-	r := postgres.New(postgres.Options{
-		Resolver: servers, Waits: servers.waits, TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol, Servers: secure,
-		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
-	})
-	clients, err := listen(ctx, "--proxy-start-port", c.Address())
+	others, err := meetReplicas(ctx, c, io)
 	if err != nil {
 		return err
 	}
+	r := postgres.New(postgres.Options{
+		Resolver: servers, Waits: servers.waits, TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol, Servers: secure,
+		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
+		Peers: others.asked(), CancelOnDisconnect: c.CancelOnDisconnect,
+	})
+	clients, err := listen(ctx, "--proxy-start-port", c.Address())
+	if err != nil {
+		return errors.Join(err, others.close())
+	}
 	health, err := listen(ctx, "--health-server-port", c.HealthAddress())
 	if err != nil {
-		return errors.Join(err, clients.Close())
+		return errors.Join(err, clients.Close(), others.close())
 	}
 	io.Log.Info("routing", observe.KeyAddress, clients.Addr().String(), observe.KeyHealth, url(health), observe.KeyTotal, len(c.Backends))
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -49,6 +54,7 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	beside.Go(func() { servers.run(working, r.Fence) })
 	beside.Go(func() { keep(working, store) })
 	beside.Go(func() { serveHealth(working, health, r.Health(), io) })
+	beside.Go(func() { others.answer(working, r) })
 	err = r.Run(ctx, clients, postgres.Life{})
 	stop()
 	beside.Wait()

@@ -34,6 +34,10 @@ type Postgres struct {
 	MaxConnections int
 	// DialTimeout bounds the dial to a server, from 1 s to 1 h.
 	DialTimeout time.Duration
+	// CancelPeers are asked about cancels whose session is not here.
+	CancelPeers CancelPeers
+	// CancelOnDisconnect cancels what a vanished client has asked for.
+	CancelOnDisconnect bool
 	// Debug logs more.
 	Debug bool
 }

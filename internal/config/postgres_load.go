@@ -44,6 +44,7 @@ func LoadPostgres(src Source) (LoadedPostgres, error) {
 	c.certificate()
 	c.serverTLS()
 	c.proxyProtocol()
+	c.cancelPeers()
 	if len(c.errs) > 0 {
 		return LoadedPostgres{}, Errors(c.errs)
 	}

@@ -12,7 +12,6 @@ var later = []struct {
 	nothing      []string
 }{
 	{"TLS_SECRET_NAME", "mount the Secret and name TLS_CERT_FILE and TLS_KEY_FILE", nil},
-	{"CANCEL_ON_DISCONNECT", "leave it out", []string{"false", "0"}},
 }
 
 // notYet refuses what would have no effect although it was asked for.

@@ -50,6 +50,7 @@ func TestPostgresDefaults(t *testing.T) {
 		ServerTLS:      ServerTLS{Mode: servertls.Disable},
 		ProxyProtocol:  proxyprotocol.Policy{Mode: proxyprotocol.Off},
 		MaxConnections: 10_000, DialTimeout: 10 * time.Second,
+		CancelPeers: CancelPeers{Port: 7432},
 	}
 	if diff := cmp.Diff(want, got.Postgres, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -94,7 +95,7 @@ func TestPostgresSettings(t *testing.T) {
 		{"days", []string{"TLS_RENEWAL_THRESHOLD_DAYS=7"}, nil, func(p Postgres) any { return p.TLS.RenewalThreshold }, 7 * 24 * time.Hour},
 		{"older self-signed only says yes", []string{"TLS_ENABLE_SELF_SIGNED=false"}, nil, func(p Postgres) any { return p.TLS.Mode }, TLSMemory},
 		{"older self-signed says yes", []string{"TLS_ENABLE_SELF_SIGNED=true", "TLS_AUTO_GENERATE=false"}, nil, func(p Postgres) any { return p.TLS.Mode }, TLSMemory},
-		{"what asks for nothing", []string{"PROXY_PROTOCOL=off", "CANCEL_ON_DISCONNECT=false", "POSTGRESQL_PROXY_ENABLED=true"}, nil, func(p Postgres) any { return p.Port }, 5432},
+		{"what asks for nothing", []string{"PROXY_PROTOCOL=off", "POSTGRESQL_PROXY_ENABLED=true"}, nil, func(p Postgres) any { return p.Port }, 5432},
 		{"flags repeat", nil, []string{"static-backends=a=h:1,b=h:2", "static-backends=c=h:3"}, func(p Postgres) any { return len(p.Backends) }, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -150,7 +151,6 @@ func TestPostgresErrors(t *testing.T) {
 		{"", "proxy-protocol=optional", `--proxy-protocol-trusted or $PROXY_PROTOCOL_TRUSTED: is missing: PROXY_PROTOCOL is optional`},
 		{"PROXY_PROTOCOL_TRUSTED=10.0.0.1/8,x,::ffff:10.0.0.0/104,", "", "$PROXY_PROTOCOL_TRUSTED: has \"10.0.0.1/8\", an address inside of a network; write 10.0.0.0/8\n$PROXY_PROTOCOL_TRUSTED: has \"x\"; write networks\n" +
 			"$PROXY_PROTOCOL_TRUSTED: has \"::ffff:10.0.0.0/104\"; write an IPv4 network\n$PROXY_PROTOCOL_TRUSTED: has \"\"; write networks"},
-		{"CANCEL_ON_DISCONNECT=true", "", `$CANCEL_ON_DISCONNECT: "true" is not available yet`},
 		{"STATIC_BACKENDS=a=h,b=h:1,c", "", "$STATIC_BACKENDS: entry 1 \"a=h\" has no port; write HOST:PORT, for example h:5432\n$STATIC_BACKENDS: entry 3 \"c\" has no \"=\""},
 	} {
 		_, err := router([]string{oneBackend, c.environ}, c.flag)

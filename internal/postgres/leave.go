@@ -15,7 +15,7 @@ const lastLinger = 2 * time.Second
 // Leave ends the sessions in which nothing is under way, now and as the others come to
 // that, with SQLSTATE 57P01, so that clients connect again elsewhere. It returns once
 // there is no session. When ctx ends the rest is cut, with the same word where it can
-// stand. The error says that connections could not be closed.
+// stand, and what its servers still do is cancelled. The error says that connections could not be closed.
 func (r *Router) Leave(ctx context.Context) error {
 	began := time.Now()
 	r.server.Stop()
@@ -30,6 +30,7 @@ func (r *Router) Leave(ctx context.Context) error {
 	if err != nil {
 		cut, err = r.evict(ctx)
 	}
+	r.lost.waiting.Wait()
 	r.options.Log.Info("drained", observe.KeyTotal, len(sessions), observe.KeyCut, cut, observe.KeyTook, time.Since(began).Round(time.Millisecond))
 	return err
 }

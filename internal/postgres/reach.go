@@ -142,7 +142,7 @@ func (s *running) attempt(ctx context.Context, target discovery.Target, first []
 	if s.router.options.Resolver.Serves(target) {
 		var server net.Conn
 		if server, err = s.router.servers.connect(ctx, target, first); err == nil {
-			err = s.join(target, server)
+			err = s.join(ctx, target, server)
 		}
 	}
 	if err != nil {
@@ -152,14 +152,18 @@ func (s *running) attempt(ctx context.Context, target discovery.Target, first []
 }
 
 // join makes the relay of a session that has reached its server, unless that has left.
-func (s *running) join(target discovery.Target, server net.Conn) error {
+func (s *running) join(ctx context.Context, target discovery.Target, server net.Conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fenced {
 		return errors.Join(errFenced, server.Close())
 	}
 	s.target.Address, s.server = target, server
-	s.relay = proxy.NewRelay(s.client, server, proxy.Options{FromA: s.fromClient, FromB: s.fromServer})
+	s.target.Address.Address = server.RemoteAddr().String() // of a name with several addresses, this one
+	s.relay = proxy.NewRelay(s.client, server, proxy.Options{
+		FromA: s.fromClient, FromB: s.fromServer,
+		Ended: func(who proxy.Party) { s.vanished(ctx, who) },
+	})
 	return nil
 }
 

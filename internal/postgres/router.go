@@ -33,6 +33,10 @@ type Options struct {
 	// StartupTimeout bounds the client's startup, TLS included (10 s); DialTimeout the
 	// dial (10 s); AnswerTimeout the server's first answer (10 s).
 	StartupTimeout, DialTimeout, AnswerTimeout time.Duration
+	// Peers are asked about the keys of cancels that are unknown here; nil for nobody.
+	Peers Peers
+	// CancelOnDisconnect cancels what a session does when its client vanishes.
+	CancelOnDisconnect bool
 	// Waits are asked, when somebody asks whether the router is ready, what it still waits
 	// for, such as "the first list of Services"; "" is nothing. Never nil functions.
 	Waits []func() string
@@ -59,6 +63,8 @@ type Router struct {
 	servers connector
 	keys    *cancel.Registry[discovery.Target] // to where sessions run
 	cancels *cancel.Limiter
+	tally   *cancel.Tally[cancel.Outcome]
+	lost    *lost
 	last    atomic.Uint64 // number of a session
 
 	leaving atomic.Bool
@@ -70,6 +76,7 @@ func New(o Options) *Router {
 	r := &Router{
 		options: o.withDefaults(), roster: newRoster(), servers: connector{o.Servers},
 		keys: cancel.NewRegistry[discovery.Target](), cancels: cancel.NewLimiter(cancelLimits, time.Now),
+		tally: cancel.NewTally(cancel.Outcomes()), lost: newLost(),
 	}
 	r.server = proxy.NewServer(r.handle, proxy.Limits{Connections: o.Connections}, r.watch())
 	return r

@@ -78,6 +78,7 @@ func (s *running) carry(ctx context.Context) error {
 	silent := time.AfterFunc(s.router.options.AnswerTimeout, s.giveUp)
 	defer silent.Stop()
 	result := s.relay.Run(ctx)
+	s.ended(ctx, result.First)
 	s.router.keys.Forget(s.key, s.target.Session)
 	return errors.Join(result.ErrA, result.ErrB, context.Cause(ctx))
 }

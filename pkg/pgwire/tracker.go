@@ -142,6 +142,17 @@ func (t *Tracker) BetweenMessages() bool {
 	return t.err == nil && t.server.frames.atBoundary()
 }
 
+// Busy tells whether the backend has something to do that a cancel would end: what the
+// client asked for is not answered yet, and the client has not said goodbye. A session
+// that waits in a transaction, or that logs in, is neither busy nor idle. Where the
+// answers do not tell, it says yes.
+func (t *Tracker) Busy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err == nil && t.login.Ready && !t.client.terminated &&
+		(t.server.replying || t.client.unsynced > 0 || t.queue.owes())
+}
+
 // Seal ends forwarding if the session is idle, in one step, and tells whether it did:
 // what the client sends afterwards has certainly not reached the backend.
 func (t *Tracker) Seal() bool {

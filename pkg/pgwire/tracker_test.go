@@ -139,6 +139,37 @@ func TestSeal(t *testing.T) {
 	}
 }
 
+// TestBusy: a cancel has something to end while an answer is owed, and only then.
+func TestBusy(t *testing.T) {
+	for name, c := range map[string]struct {
+		play string
+		busy bool
+	}{
+		"before the login":            {"< R10", false},
+		"after it":                    {"< " + login, false},
+		"a query":                     {"< " + login + "\n> Q", true},
+		"a query that is answering":   {"< " + login + "\n> Q\n< T D", true},
+		"a query that is answered":    {"< " + login + "\n> Q\n< T D C ZI", false},
+		"in a transaction that waits": {"< " + login + "\n> Q\n< C ZT", false},
+		"in one that works":           {"< " + login + "\n> Q\n< C ZT\n> Q", true},
+		"extended, before its Sync":   {"< " + login + "\n> P B E", true},
+		"extended":                    {"< " + login + "\n> P B E S\n< 1 2", true},
+		"COPY FROM":                   {"< " + login + "\n> Q\n< G\n> d", true},
+		"COPY TO":                     {"< " + login + "\n> Q\n< H d", true},
+		"replication":                 {"< " + login + "\n> Q\n< W", true},
+		"a query and a goodbye":       {"< " + login + "\n> Q X", false},
+		"a notification":              {"< " + login + "\n< A", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tracker pgwire.Tracker
+			play(t, &tracker, c.play)
+			if got := tracker.Busy(); got != c.busy {
+				t.Errorf("busy = %v, want %v", got, c.busy)
+			}
+		})
+	}
+}
+
 func TestImpossibleLength(t *testing.T) {
 	for name, raw := range map[string][]byte{
 		"too small": {'Z', 0, 0, 0, 3}, "negative": {'D', 0x80, 0, 0, 0},

@@ -79,7 +79,7 @@ func settingsSection(m *markdown) {
 
 func routerSection(m *markdown) {
 	m.text("## Settings of the database router")
-	m.text("Every setting of `gatehouse postgres` can be given as a flag or in the environment; the flag wins. The variables are those of the xdatabase-proxy, and so are the defaults. An empty variable counts as unset; one with a value that cannot be read is an error that names it, and so is one whose feature is not available yet: `TLS_SECRET_NAME`, `KUBE_CONTEXT`, `PROXY_PROTOCOL`, `CANCEL_ON_DISCONNECT`. All errors are told at once. Older variables still count: `POSTGRESQL_PROXY_ENABLED` and `TLS_ENABLE_SELF_SIGNED`, of which only `true` asks for something, and those in the table, which win over the newer ones.")
+	m.text("Every setting of `gatehouse postgres` can be given as a flag or in the environment; the flag wins. The variables are those of the xdatabase-proxy, and so are the defaults. An empty variable counts as unset; one with a value that cannot be read is an error that names it, and so is one whose feature is not available yet: `TLS_SECRET_NAME`, `KUBE_CONTEXT`. All errors are told at once. Older variables still count: `POSTGRESQL_PROXY_ENABLED` and `TLS_ENABLE_SELF_SIGNED`, of which only `true` asks for something, and those in the table, which win over the newer ones.")
 	m.head("flag", "variable", "older variable", "default", "meaning")
 	for _, s := range config.PostgresSettings() {
 		m.row(code("--"+s.Flag), code(s.Env), code(s.Older), code(s.Default), s.Usage)
