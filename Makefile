@@ -44,6 +44,14 @@ postgres: ## Make sure that PostgreSQLs and psycopg, which the database router i
 cluster: ## Build the Kubernetes control plane that tests run (minutes, the first time)
 	@hack/build-cluster.sh
 
+.PHONY: cluster-up
+cluster-up: cluster ## Start a Kubernetes control plane in the background and name its kubeconfig
+	@go build -o $(BIN)/hack/ ./hack/cluster && $(BIN)/hack/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## End it
+	@go build -o $(BIN)/hack/ ./hack/cluster && $(BIN)/hack/cluster down
+
 .PHONY: cc
 cc: # The race detector needs a C compiler; a fresh machine may have none.
 	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends gcc libc6-dev; }

@@ -28,7 +28,8 @@ type Cluster struct {
 	config    *rest.Config
 	client    kubernetes.Interface
 	cmd       *exec.Cmd
-	log       *os.File // has no name
+	log       *os.File      // has no name
+	ended     chan struct{} // closed when cmd was waited for
 
 	mu      sync.Mutex // one order at a time
 	orders  io.WriteCloser
@@ -126,6 +127,11 @@ func (c *Cluster) launch(outside *net.TCPListener) error {
 	if err := c.cmd.Start(); err != nil {
 		return fmt.Errorf("start a process in namespaces of its own: %w (run as root)", err)
 	}
+	c.ended = make(chan struct{})
+	go func() {
+		defer close(c.ended)
+		_ = c.cmd.Wait() // says only that it was killed
+	}()
 	c.orders, c.answers = in, json.NewDecoder(out)
 	if err := c.tell(c.world); err != nil {
 		return errors.Join(fmt.Errorf("begin: %w; it says:\n%s", err, c.Log()), c.Close())
@@ -159,9 +165,12 @@ func (c *Cluster) Log() string {
 // Close ends everything in the cluster and waits until it is gone.
 func (c *Cluster) Close() error {
 	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait() // says that it was killed
+	<-c.ended
 	return c.log.Close()
 }
+
+// Ended is closed when everything in the cluster has ended.
+func (c *Cluster) Ended() <-chan struct{} { return c.ended }
 
 // tell gives an order and waits for the answer.
 func (c *Cluster) tell(what any) error {

@@ -29,7 +29,7 @@ const AssetsVariable = "KUBEBUILDER_ASSETS"
 func Programs() (string, error) {
 	dir, remedy := os.Getenv(AssetsVariable), "name a directory that has it, or unset $"+AssetsVariable+" and run \"make cluster\""
 	if dir == "" {
-		cache, err := cacheDir()
+		cache, err := CacheDir()
 		if err != nil {
 			return "", err
 		}
@@ -43,8 +43,8 @@ func Programs() (string, error) {
 	return dir, nil
 }
 
-// cacheDir is where programs and the cluster of "make cluster-up" are kept.
-func cacheDir() (string, error) {
+// CacheDir is where the programs are kept, and what "make cluster-up" knows of its cluster.
+func CacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find the cache directory: %w", err)
