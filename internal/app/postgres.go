@@ -38,7 +38,8 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	r := postgres.New(postgres.Options{
 		Resolver: servers, Waits: servers.waits, TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol, Servers: secure,
 		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
-		Peers: others.asked(), CancelOnDisconnect: c.CancelOnDisconnect,
+		Limits: postgres.Limits(c.Limits),
+		Peers:  others.asked(), CancelOnDisconnect: c.CancelOnDisconnect,
 	})
 	clients, err := listen(ctx, "--proxy-start-port", c.Address())
 	if err != nil {

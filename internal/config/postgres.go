@@ -32,6 +32,7 @@ type Postgres struct {
 	SNISuffix string
 	// MaxConnections is 0 without a limit.
 	MaxConnections int
+	Limits         Limits
 	// DialTimeout bounds the dial to a server, from 1 s to 1 h.
 	DialTimeout time.Duration
 	// CancelPeers are asked about cancels whose session is not here.
@@ -92,4 +93,5 @@ type postgresGiven struct {
 	autoGenerate, autoRenew bool
 	renewalDays             int
 	dialSeconds             int
+	authWindowSeconds       int
 }

@@ -40,6 +40,7 @@ func LoadPostgres(src Source) (LoadedPostgres, error) {
 	c := postgresCheck{postgresGiven: &p, src: src, given: given}
 	c.settle()
 	c.discovery()
+	c.limits()
 	c.listeners()
 	c.certificate()
 	c.serverTLS()

@@ -49,6 +49,7 @@ func TestPostgresDefaults(t *testing.T) {
 		TLS:            TLS{Enabled: true, Mode: TLSMemory, RenewalThreshold: 30 * 24 * time.Hour},
 		ServerTLS:      ServerTLS{Mode: servertls.Disable},
 		ProxyProtocol:  proxyprotocol.Policy{Mode: proxyprotocol.Off},
+		Limits:         Limits{AuthWindow: time.Minute},
 		MaxConnections: 10_000, DialTimeout: 10 * time.Second,
 		CancelPeers: CancelPeers{Port: 7432},
 	}
@@ -83,6 +84,7 @@ func TestPostgresSettings(t *testing.T) {
 		{"on a machine", []string{"RUNTIME=bare-metal"}, nil, Postgres.addressAny, "127.0.0.1:5432"},
 		{"address", []string{"RUNTIME=k8s", "LISTEN_ADDRESS=::1"}, nil, Postgres.addressAny, "[::1]:5432"},
 		{"unlimited", []string{"MAX_CONNECTIONS=0"}, nil, func(p Postgres) any { return p.MaxConnections }, 0},
+		{"limits", []string{"MAX_CONNECTIONS_PER_DEPLOYMENT=90", "MAX_CONNECTIONS_PER_NETWORK=50", "MAX_AUTH_FAILURES=10", "AUTH_FAILURE_WINDOW_SECONDS=30"}, nil, func(p Postgres) any { return p.Limits }, Limits{90, 50, 10, 30 * time.Second}},
 		{"dial", []string{"DIAL_TIMEOUT_SECONDS=3"}, nil, func(p Postgres) any { return p.DialTimeout }, 3 * time.Second},
 		{"debug", []string{"DEBUG=1"}, nil, func(p Postgres) any { return p.Debug }, true},
 		{"debug off", []string{"DEBUG=True"}, []string{"debug=false"}, func(p Postgres) any { return p.Debug }, false},
@@ -131,6 +133,8 @@ func TestPostgresErrors(t *testing.T) {
 		{"TLS_ENABLED=on", "", `$TLS_ENABLED: "on" must be true or false`},
 		{"RUNTIME=moon", "", `$RUNTIME: "moon" must be one of kubernetes, container, vm`},
 		{"MAX_CONNECTIONS=-1", "", `$MAX_CONNECTIONS: "-1" must be a number of connections from 0 to 524288`},
+		{"MAX_CONNECTIONS_PER_NETWORK=many", "", `$MAX_CONNECTIONS_PER_NETWORK: "many" must be a number of connections from 0 to 524288`},
+		{"AUTH_FAILURE_WINDOW_SECONDS=0", "", `$AUTH_FAILURE_WINDOW_SECONDS: "0" must be a number of seconds from 1 to 86400`},
 		{"DIAL_TIMEOUT_SECONDS=5s", "", `$DIAL_TIMEOUT_SECONDS: "5s" must be a number of seconds from 1 to 3600`},
 		{"DIAL_TIMEOUT_SECONDS=0", "", `$DIAL_TIMEOUT_SECONDS: "0" must be a number of seconds from 1 to 3600`},
 		{"LISTEN_ADDRESS=localhost", "", `$LISTEN_ADDRESS: "localhost" must be an IP address`},
@@ -194,6 +198,7 @@ func TestPostgresWarnings(t *testing.T) {
 	for environ, want := range map[string]string{
 		"PROXY_START_PORT=1 POSTGRESQL_PROXY_START_PORT=2": "environment variable PROXY_START_PORT has no effect: POSTGRESQL_PROXY_START_PORT is set too, and wins; unset one of them",
 		"STATIC_BACKEND=x":                                    "environment variable STATIC_BACKEND is no setting and has no effect; did you mean STATIC_BACKENDS?",
+		"AUTH_FAILURE_WINDOW_SECONDS=5":                       "$AUTH_FAILURE_WINDOW_SECONDS has no effect: MAX_AUTH_FAILURES is not set",
 		"STATIC_BACKENDS=a.b=h:1":                             `$STATIC_BACKENDS has deployment "a.b", which no login can name; clients can by options or host name only`,
 		"PROXY_PROTOCOL_TRUSTED=10.0.0.0/8":                   "$PROXY_PROTOCOL_TRUSTED has no effect: PROXY_PROTOCOL is off",
 		"PROXY_PROTOCOL=optional PROXY_PROTOCOL_TRUSTED=::/0": "$PROXY_PROTOCOL_TRUSTED trusts everybody (::/0): who can connect can pretend to be anybody",

@@ -132,8 +132,16 @@ func (c *client) refuse(err error) error {
 	_ = c.conn.SetWriteDeadline(time.Now().Add(refuseTimeout))
 	if _, failed := c.conn.Write(refusal.Response().Append(nil)); failed == nil {
 		c.end()
+		c.drop()
 	}
 	return err
+}
+
+// drop reads what the client still sends until it closes: a socket that is closed with
+// bytes unread resets its connection, and the reset can overtake the refusal.
+func (c *client) drop() {
+	_ = c.conn.SetReadDeadline(time.Now().Add(refuseTimeout))
+	_, _ = io.Copy(io.Discard, c.conn)
 }
 
 // end says that nothing more comes. In TLS that has to be said: a client to which it is

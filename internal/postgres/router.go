@@ -28,8 +28,9 @@ type Options struct {
 	// Suffix is what host names of deployments end in, without the dot before it, for
 	// routes by SNI; empty for none.
 	Suffix string
-	// Connections are the sessions at most; 0 is unlimited.
+	// Connections are the sessions at most; 0 is unlimited. Limits say more.
 	Connections int
+	Limits      Limits
 	// StartupTimeout bounds the client's startup, TLS included (10 s); DialTimeout the
 	// dial (10 s); AnswerTimeout the server's first answer (10 s).
 	StartupTimeout, DialTimeout, AnswerTimeout time.Duration
@@ -67,6 +68,7 @@ type Router struct {
 	lost    *lost
 	last    atomic.Uint64 // number of a session
 
+	limits  *limits
 	leaving atomic.Bool
 	roster  *roster
 }
@@ -74,7 +76,7 @@ type Router struct {
 // New returns a router that Serve starts.
 func New(o Options) *Router {
 	r := &Router{
-		options: o.withDefaults(), roster: newRoster(), servers: connector{o.Servers},
+		options: o.withDefaults(), roster: newRoster(), limits: newLimits(o.Limits), servers: connector{o.Servers},
 		keys: cancel.NewRegistry[discovery.Target](), cancels: cancel.NewLimiter(cancelLimits, time.Now),
 		tally: cancel.NewTally(cancel.Outcomes()), lost: newLost(),
 	}

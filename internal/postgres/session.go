@@ -29,9 +29,14 @@ func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) 
 	if err := c.conn.SetDeadline(time.Time{}); err != nil { // the startup is over
 		return err
 	}
+	from := originOf(backendName(route), addressOf(c.conn.RemoteAddr()))
+	if refusal := r.limits.enter(from); refusal != nil {
+		return c.refuse(refusal)
+	}
+	defer r.limits.leave(from)
 	ctx, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	s := &running{router: r, route: route, client: c.conn, cut: cut}
+	s := &running{router: r, route: route, origin: from, client: c.conn, cut: cut}
 	s.target.Session = cancel.Session(r.last.Add(1))
 	r.roster.enter(s)
 	defer s.exit()
@@ -48,6 +53,7 @@ func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) 
 type running struct {
 	router *Router
 	route  session.Route
+	origin origin
 	client net.Conn
 	cut    context.CancelCauseFunc // ends it without a word
 
@@ -61,6 +67,7 @@ type running struct {
 	target  cancel.Target[discovery.Target]
 	tracker pgwire.Tracker
 	ready   bool       // the login is over
+	refused bool       // by the server
 	key     pgwire.Key // learnt, or zero
 	greeted atomic.Bool
 
@@ -104,12 +111,18 @@ func (s *running) fromServer(chunk []byte) proxy.Verdict {
 	return proxy.Verdict{}
 }
 
+// backendName is the name of where a route leads.
+func backendName(r session.Route) string {
+	return discovery.Backend{Deployment: r.Deployment, Pooled: r.Pooled}.Name()
+}
+
 // login learns what the login has told so far. It tells whether that is in vain: the
 // server asks for an md5 password, nobody has sent one yet, and the client would hash
 // it with another name than the server's.
 func (s *running) login() (vain bool) {
 	login := s.tracker.Login()
 	s.ready = login.Ready
+	s.learn()
 	if s.key == (pgwire.Key{}) && login.Key != (pgwire.Key{}) {
 		s.key = login.Key
 		s.router.keys.Learn(s.key, s.target)

@@ -1,12 +1,10 @@
 package cancel
 
 import (
-	"container/list"
 	"net/netip"
-	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/limit"
 )
 
 // Limits say how often one network may cancel.
@@ -22,54 +20,16 @@ type Limits struct {
 
 // Limiter says which network asks too often: IPv4 by /24, IPv6 by /64. Its methods may
 // be called from several goroutines.
-type Limiter struct {
-	limits Limits
-	now    func() time.Time
-
-	mu       sync.Mutex
-	networks map[netip.Prefix]*list.Element
-	recent   *list.List // of *bucket, the last to ask first
-}
-
-type bucket struct {
-	network netip.Prefix
-	tokens  *rate.Limiter
-}
+type Limiter struct{ networks *limit.Buckets[netip.Prefix] }
 
 // NewLimiter returns a Limiter that has seen nobody. It takes the time from now.
 func NewLimiter(limits Limits, now func() time.Time) *Limiter {
-	limits.Burst, limits.Networks = max(limits.Burst, 1), max(limits.Networks, 1)
-	return &Limiter{
-		limits: limits, now: now,
-		networks: make(map[netip.Prefix]*list.Element), recent: list.New(),
-	}
+	return &Limiter{limit.NewBuckets[netip.Prefix](limit.Rate{PerSecond: limits.Rate, Burst: limits.Burst, Keys: limits.Networks}, now)}
 }
 
 // Allow counts one cancel from a client and tells whether it may go on. Clients without
 // a valid address share one network.
-func (l *Limiter) Allow(client netip.Addr) bool {
-	if l.limits.Rate <= 0 {
-		return true
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.bucket(Network(client)).tokens.AllowN(l.now(), 1)
-}
-
-// bucket returns the network's, as the one that asked last.
-func (l *Limiter) bucket(network netip.Prefix) *bucket {
-	if element, ok := l.networks[network]; ok {
-		l.recent.MoveToFront(element)
-		return element.Value.(*bucket)
-	}
-	if l.recent.Len() == l.limits.Networks {
-		oldest := l.recent.Remove(l.recent.Back()).(*bucket)
-		delete(l.networks, oldest.network)
-	}
-	b := &bucket{network: network, tokens: rate.NewLimiter(rate.Limit(l.limits.Rate), l.limits.Burst)}
-	l.networks[network] = l.recent.PushFront(b)
-	return b
-}
+func (l *Limiter) Allow(client netip.Addr) bool { return l.networks.Take(Network(client)) }
 
 // Network is the network that an address is counted with: its /24, or its /64 if it is
 // IPv6. IPv4 inside IPv6 is IPv4. It is the zero Prefix if the address is invalid.

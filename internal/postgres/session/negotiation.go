@@ -83,6 +83,11 @@ func Unreadable(err error) *RefusalError {
 var (
 	// ErrTooMany is for connections beyond the limit.
 	ErrTooMany = refuse(TooManyConnections, "try again later", "the router has too many connections")
+	// ErrTooManyOfDeployment, ErrTooManyOfNetwork and ErrAuthFailures are for limits of
+	// one deployment, of one network of clients, and of logins that a server refused.
+	ErrTooManyOfDeployment = refuse(TooManyConnections, "try again later", "this deployment has too many connections")
+	ErrTooManyOfNetwork    = refuse(TooManyConnections, "close connections, or try again later", "your network has too many connections")
+	ErrAuthFailures        = refuse(InvalidAuthorization, "correct the password, wait, and try again", "too many logins of your network were refused by this deployment")
 	// ErrUnreachable is for a dial that failed or took too long.
 	ErrUnreachable = refuse(ConnectionFailed, "try again; the server may be restarting", "the server of this deployment cannot be reached")
 	// ErrInsecure is for a server that TLS cannot be spoken with as it is asked for.
