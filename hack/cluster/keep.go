@@ -15,9 +15,11 @@ const keep = "keep"
 
 // keep runs the cluster until ctx ends.
 func (p place) keep(ctx context.Context) error {
-	if err := p.take(); err != nil {
+	lock, err := p.take()
+	if err != nil {
 		return err
 	}
+	defer func() { _ = lock.Close() }()
 	if err := errors.Join(p.forget(), os.Truncate(p.log(), 0)); err != nil {
 		return err
 	}

@@ -11,24 +11,21 @@ import (
 
 func (p place) lock() string { return filepath.Join(p.dir, "lock") }
 
-// take locks the place for as long as this process lives; it fails when another process
-// has it. The kernel knows who that is, so no process is taken for another one.
-func (p place) take() error {
+// take locks the place until the file is closed or this process ends; it fails when
+// another process has it. The kernel knows who that is, so no process is taken for
+// another one.
+func (p place) take() (*os.File, error) {
 	f, err := os.OpenFile(p.lock(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &lock); err != nil {
 		_ = f.Close()
-		return fmt.Errorf("lock %s, which another process may have: %w", p.lock(), err)
+		return nil, fmt.Errorf("lock %s, which another process may have: %w", p.lock(), err)
 	}
-	held = f
-	return nil
+	return f, nil
 }
-
-// held keeps the lock: it goes when the file is closed.
-var held *os.File
 
 // owner is the process that has the place, 0 for none.
 func (p place) owner() (int, error) {
