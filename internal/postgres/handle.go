@@ -40,6 +40,7 @@ func (r *Router) handle(ctx context.Context, c *proxy.Conn) error {
 type client struct {
 	conn net.Conn // a *proxy.Conn, or TLS over it
 	host string   // the name that the TLS handshake asked for
+	sees []byte   // the certificate that the handshake showed, in DER, where that matters
 }
 
 // negotiate answers requests for encryption until the client asks for a session or a
@@ -100,7 +101,7 @@ func (r *Router) secure(ctx context.Context, c *proxy.Conn, client *client, dire
 	if direct {
 		config = r.options.TLS.DirectConfig()
 	}
-	secured := tls.Server(c, config)
+	secured := tls.Server(c, r.noting(config, client))
 	if err := proxy.Handshake(ctx, secured); err != nil {
 		return &handshakeError{err}
 	}

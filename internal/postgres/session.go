@@ -36,7 +36,7 @@ func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) 
 	defer r.limits.leave(from)
 	ctx, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	s := &running{router: r, route: route, origin: from, client: c.conn, cut: cut}
+	s := &running{router: r, route: route, origin: from, client: c.conn, sees: c.sees, cut: cut}
 	s.target.Session = cancel.Session(r.last.Add(1))
 	r.roster.enter(s)
 	defer s.exit()
@@ -55,6 +55,7 @@ type running struct {
 	route  session.Route
 	origin origin
 	client net.Conn
+	sees   []byte                  // the certificate that the client sees, in DER, where that matters
 	cut    context.CancelCauseFunc // ends it without a word
 
 	mu        sync.Mutex
@@ -87,13 +88,16 @@ func (s *running) carry(ctx context.Context) error {
 	result := s.relay.Run(ctx)
 	s.ended(ctx, result.First)
 	s.router.keys.Forget(s.key, s.target.Session)
-	return errors.Join(result.ErrA, result.ErrB, context.Cause(ctx))
+	return errors.Join(result.ErrA, result.ErrB, context.Cause(ctx), s.left(result.First))
 }
 
 // fromClient sees what the client sends, before the server gets it.
 func (s *running) fromClient(chunk []byte) proxy.Verdict {
 	if s.tracker.Frontend(chunk) != nil {
 		return proxy.Verdict{Stop: true}
+	}
+	if !s.ready {
+		return s.answered()
 	}
 	return proxy.Verdict{}
 }

@@ -31,6 +31,10 @@ func (r *Router) watch() proxy.Watch {
 				log.Info("connection closed", observe.KeyAddress, peer, observe.KeyError, closed)
 				return
 			}
+			if left, ok := errors.AsType[*leftError](err); ok {
+				log.Info("session ended", observe.KeyAddress, peer, observe.KeyError, left)
+				return
+			}
 			if err != nil {
 				log.Debug("session ended", observe.KeyAddress, peer, observe.KeyError, err)
 			}
