@@ -52,6 +52,10 @@ cluster-up: cluster ## Start a Kubernetes control plane in the background and na
 cluster-down: ## End it
 	@go build -o $(BIN)/hack/ ./hack/cluster && $(BIN)/hack/cluster down
 
+.PHONY: clients
+clients: cc ## Put PostgreSQL drivers of other languages into the cache directory, with what runs them
+	@hack/fetch-clients.sh
+
 .PHONY: cc
 cc: # The race detector needs a C compiler; a fresh machine may have none.
 	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends gcc libc6-dev; }
@@ -73,6 +77,10 @@ demo-check: build envoy ## Walk the whole tour of the demo without a terminal an
 test: build envoy lab-programs postgres cluster cc chromium vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
 	$(BIN)/hack/gotest -p $(TEST_P) -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...
 	$(MAKE) --no-print-directory demo-check
+
+.PHONY: test-clients
+test-clients: build postgres clients ## Every PostgreSQL driver through the database router; "make test" has those that need no further language
+	GATEHOUSE_CLIENTS=all $(BIN)/hack/gotest -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./test/postgres/clients/...
 
 .PHONY: vet
 vet:

@@ -24,6 +24,9 @@ type Server struct {
 	Address string // 127.0.0.1:port
 	Port    int
 	log     *rig.Output
+	command []string // of the server process, and what asks whether it is ready
+	isReady string
+	running *exec.Cmd
 }
 
 // Options say how a server runs.
@@ -37,6 +40,8 @@ type Options struct {
 	TLS *Secured
 	// Access are lines of pg_hba.conf for TCP, in place of Auth's for everybody.
 	Access string
+	// Settings are those of postgresql.conf.
+	Settings map[string]string
 	// Version is which PostgreSQL it is.
 	Version Version
 }
@@ -69,11 +74,16 @@ func Start(tb testing.TB, o Options) *Server {
 	dir := directory(tb)
 	bin := reachable(tb, o.Version, dir)
 	s.run(ctx, tb, bin+"/initdb", "-D", dir+"/data", "-U", "postgres", "--pwfile", dir+"/password", "-A", o.Auth, "--no-sync", "--no-instructions")
-	s.launch(tb, bin+"/postgres", slices.Concat([]string{
-		"-D", dir + "/data", "-k", dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port),
+	s.isReady = bin + "/pg_isready"
+	s.command = slices.Concat([]string{
+		bin + "/postgres", "-D", dir + "/data", "-k", dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port),
 		"-c", "fsync=off", "-c", "password_encryption=" + o.Encryption, "-c", "max_connections=50",
-	}, o.TLS.secure(tb, dir), o.access(tb, dir))...)
-	s.await(ctx, tb, bin+"/pg_isready")
+	}, o.TLS.secure(tb, dir), o.access(tb, dir))
+	for name, value := range o.Settings {
+		s.command = append(s.command, "-c", name+"="+value)
+	}
+	tb.Cleanup(s.Stop)
+	s.Start(tb)
 	return s
 }
 
@@ -119,21 +129,32 @@ func (s *Server) run(ctx context.Context, tb testing.TB, path string, args ...st
 	}
 }
 
-// launch starts the server; SIGINT ends it quickly, with its sessions.
-func (s *Server) launch(tb testing.TB, path string, args ...string) {
+// Start starts a stopped server again, where it was, and waits until it takes sessions.
+func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
-	cmd := exec.Command(path, args...) //nolint:noctx // the clean-up ends it
+	cmd := exec.Command(s.command[0], s.command[1:]...) //nolint:noctx // Stop ends it
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(tb), Pdeathsig: syscall.SIGQUIT}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", s.log, s.log
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGINT)
-		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
-		defer late.Stop()
-		_ = cmd.Wait()
-	})
+	s.running = cmd
+	ctx, cancel := context.WithTimeout(tb.Context(), startTime)
+	defer cancel()
+	s.await(ctx, tb, s.isReady)
+}
+
+// Stop ends the server quickly, with its sessions, if it runs.
+func (s *Server) Stop() {
+	cmd := s.running
+	if cmd == nil {
+		return
+	}
+	s.running = nil
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	_ = cmd.Wait()
 }
 
 // await waits until the server takes sessions.
