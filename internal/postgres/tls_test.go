@@ -3,6 +3,8 @@ package postgres_test
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"testing"
@@ -98,4 +100,20 @@ func parameters(login string) pgwire.Parameters {
 	var p pgwire.Parameters
 	p.Set("user", login)
 	return p
+}
+
+// loginTLS opens a session inside TLS and waits until it is ready.
+func loginTLS(t *testing.T, address, user string, key pgwire.Key) net.Conn {
+	t.Helper()
+	raw, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = raw.Close() })
+	c := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"postgresql"}})
+	err = errors.Join(raw.SetDeadline(time.Now().Add(20*time.Second)), c.HandshakeContext(t.Context()), write(c, startup(t, user)))
+	if _, readErr := io.ReadFull(c, make([]byte, len(loggedIn)+9+len(key.Secret))); err != nil || readErr != nil {
+		t.Fatal(err, readErr)
+	}
+	return c
 }
