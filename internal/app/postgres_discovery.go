@@ -6,6 +6,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube/index"
 )
 
 // servers are where sessions go.
@@ -31,6 +32,36 @@ func findServers(c config.Postgres, io IO) (servers, error) {
 	}
 	return servers{Resolver: d, run: d.Run, waits: []func() string{d.Waiting}}, nil
 }
+
+// Servers answer where sessions would go, and why.
+type Servers interface {
+	discovery.Resolver
+	// Describe returns what a cluster knows of a form of a deployment; false where it is
+	// not known, or there is no cluster.
+	Describe(ctx context.Context, deployment string, pooled bool) (index.Description, bool, error)
+	// Problems are those of all Services.
+	Problems() []index.Problem
+}
+
+// LookUp finds the servers once. It asks the cluster, if there is one, until ctx ends.
+func LookUp(ctx context.Context, c config.Postgres, io IO) (Servers, error) {
+	if c.Discovery != config.DiscoveryKubernetes {
+		return staticServers{discovery.NewTable(c.Backends)}, nil
+	}
+	options, err := kubeOptions(c, io)
+	if err != nil {
+		return nil, err
+	}
+	return kube.Look(ctx, options)
+}
+
+type staticServers struct{ *discovery.Table }
+
+func (staticServers) Describe(context.Context, string, bool) (d index.Description, ok bool, err error) {
+	return d, false, nil
+}
+
+func (staticServers) Problems() []index.Problem { return nil }
 
 func kubeOptions(c config.Postgres, io IO) (kube.Options, error) {
 	k := c.Kubernetes

@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/app"
 	"github.com/gatehouse-proxy/gatehouse/internal/cli/render"
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
-	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube/index"
 	postgres_session "github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
 	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
 )
@@ -25,9 +28,9 @@ func (s *session) explainCommand() *cobra.Command {
 		Use:     "explain LOGIN",
 		Short:   "Print how a login is read and where its session would go",
 		Example: "  gatehouse postgres explain a.b.orders.pool --static-backends orders.pool=127.0.0.1:6432",
-		Long: "LOGIN is USER.DEPLOYMENT or USER.DEPLOYMENT.pool, read from the right. It connects nowhere. Without\n" +
-			"--static-backends it only reads the login. It exits 1 when a client would be refused, and prints what\n" +
-			"the client would be told.",
+		Long: "LOGIN is USER.DEPLOYMENT or USER.DEPLOYMENT.pool, read from the right. It connects to no server. It looks\n" +
+			"into the static table or, as the router does, into a cluster; with neither it only reads the login. It\n" +
+			"exits 1 when a client would be refused, and prints what the client would be told.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("name one login, for example bob.orders or bob.orders.pool")
@@ -41,11 +44,11 @@ func (s *session) explainCommand() *cobra.Command {
 	cmd.Flags().StringVar(&ask.sni, "sni", "", "`HOST` that the client's TLS handshake names")
 	cmd.Flags().StringVar(&ask.options, "options", "", "`TEXT` of the client's startup parameter \"options\", as in PGOPTIONS")
 	cmd.Flags().StringVar(&ask.database, "database", "", "`NAME` of the database that the client names")
-	for _, name := range []string{"static-backends", "sni-suffix", "sni", "options", "database"} {
+	for _, name := range []string{"static-backends", "sni-suffix", "discovery-namespaces", "cluster-domain", "sni", "options", "database"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 	output := outputFlag(cmd, asTable, asJSON, asYAML)
-	cmd.RunE = s.begin(func(*cobra.Command, []string) error {
+	cmd.RunE = s.begin(func(cmd *cobra.Command, _ []string) error {
 		loaded, err := load(false)
 		if err != nil {
 			return usage(err)
@@ -53,38 +56,79 @@ func (s *session) explainCommand() *cobra.Command {
 		for _, line := range loaded.Warnings {
 			s.warn(line)
 		}
-		return s.printExplained(output.value, explain(ask, loaded.Postgres))
+		ctx, cancel := context.WithTimeout(cmd.Context(), explainTime)
+		defer cancel()
+		explained, err := s.explain(ctx, ask, loaded.Postgres)
+		if err != nil {
+			return err
+		}
+		return s.printExplained(output.value, explained)
 	})
 	return cmd
 }
 
-// explain decides as the router does.
-func explain(ask asked, p config.Postgres) render.Explained {
-	table := discovery.NewTable(p.Backends)
+// explainTime is enough for a cluster that answers.
+const explainTime = 15 * time.Second
+
+// explain decides as the router does. The error says that a cluster does not answer.
+func (s *session) explain(ctx context.Context, ask asked, p config.Postgres) (render.Explained, error) {
 	out := render.Explained{Login: ask.login}
-	route, err := postgres_session.Decide(ask.parameters(), ask.sni, p.SNISuffix, table)
+	servers, err := app.LookUp(ctx, p, s.io())
+	if err != nil {
+		return out, err
+	}
+	route, err := postgres_session.Decide(ask.parameters(), ask.sni, p.SNISuffix, servers)
 	if err != nil {
 		out.Refusal = refusal(err)
-		return out
+		return out, nil
 	}
 	database, _ := route.Parameters.Get("database")
 	out.Route = &render.Route{
 		User: route.User, Deployment: route.Deployment, Pooled: route.Pooled, NamedBy: string(route.Source),
 		Database: database, DatabaseNamed: ask.database != "" && database == ask.database,
 	}
-	if len(p.Backends) == 0 {
-		return out
+	if p.Discovery == config.DiscoveryNone {
+		return out, nil
 	}
-	target, err := table.Resolve(route.Deployment, route.Pooled)
+	found, ok, err := servers.Describe(ctx, route.Deployment, route.Pooled)
+	if err != nil {
+		return out, err
+	}
+	describe(&out, found)
+	target, err := servers.Resolve(route.Deployment, route.Pooled)
 	if err != nil {
 		out.Refusal = refusal(err)
-		for b := range table.All() {
-			out.Known = append(out.Known, b.Name())
+		if !ok {
+			others(&out, servers)
 		}
-		return out
+		return out, nil
 	}
-	out.Server = target.Address
-	return out
+	out.Server, out.Passthrough = target.Address, target.Backend.Passthrough
+	return out, nil
+}
+
+// describe adds what a cluster knows; nothing where there is none.
+func describe(out *render.Explained, found index.Description) {
+	out.Service, out.Losers = found.Service, found.Losers
+	for _, e := range found.Endpoints {
+		out.Endpoints = append(out.Endpoints, render.Endpoint{Address: e.Address, Ready: e.Ready})
+	}
+	for _, p := range found.Problems {
+		out.Problems = append(out.Problems, p.String())
+	}
+}
+
+// others adds what there is instead, and which Services ask for something that cannot be
+// read.
+func others(out *render.Explained, servers app.Servers) {
+	for b := range servers.All() {
+		out.Known = append(out.Known, b.Name())
+	}
+	for _, p := range servers.Problems() {
+		if p.Reason == index.InvalidDeployment || p.Reason == index.InvalidPooled {
+			out.Problems = append(out.Problems, p.String())
+		}
+	}
 }
 
 func (a asked) parameters() pgwire.Parameters {

@@ -16,6 +16,16 @@ type Explained struct {
 	Route *Route `json:"route,omitempty"`
 	// Server is host:port; empty where there is none, or no table to look in.
 	Server string `json:"server,omitempty"`
+	// Passthrough tells that TLS is left to client and server.
+	Passthrough bool `json:"passthrough,omitempty"`
+	// Service is the "namespace/name" that serves the deployment, Losers those that claim
+	// it too; empty without a cluster.
+	Service string   `json:"service,omitempty"`
+	Losers  []string `json:"losers,omitempty"`
+	// Endpoints are those of the Service, by address.
+	Endpoints []Endpoint `json:"endpoints,omitempty"`
+	// Problems are sentences, each about a Service.
+	Problems []string `json:"problems,omitempty"`
 	// Refusal is nil for a session that would be connected.
 	Refusal *Refusal `json:"refusal,omitempty"`
 	// Known are the backends that there are, where the one asked for is not among them.
@@ -42,6 +52,12 @@ type Refusal struct {
 	Hint     string `json:"hint,omitempty"`
 }
 
+// Endpoint is one of a Service; new sessions go to those that are ready.
+type Endpoint struct {
+	Address string `json:"address"`
+	Ready   bool   `json:"ready"`
+}
+
 // Explain draws what becomes of a login.
 func Explain(s Style, e Explained) string {
 	var lines []string
@@ -55,15 +71,61 @@ func Explain(s Style, e Explained) string {
 			lines = append(lines, known)
 		}
 	case e.Server == "":
-		lines = append(lines, "→ nowhere yet: name the servers with --static-backends", e.Route.database())
+		lines = append(lines, "→ nowhere yet: name the servers with --static-backends, or a cluster with --kubeconfig", e.Route.database())
 	default:
-		lines = append(lines, "→ "+e.Server+", from the static table", e.Route.database())
+		lines = append(lines, e.destination(), e.Route.database())
 	}
+	lines = append(lines, e.found()...)
 	var b strings.Builder
 	for _, line := range lines {
 		b.WriteString(s.Text(line) + "\n")
 	}
 	return b.String()
+}
+
+// destination is where the session goes.
+func (e Explained) destination() string {
+	ready := 0
+	for _, endpoint := range e.Endpoints {
+		if endpoint.Ready {
+			ready++
+		}
+	}
+	switch {
+	case e.Service == "":
+		return "→ " + e.Server + ", from the static table"
+	case ready == 0:
+		return "→ " + e.Server + ", by the name of Service " + e.Service + ", which has no EndpointSlice"
+	case ready == 1:
+		return "→ " + e.Server + ", the endpoint of Service " + e.Service
+	}
+	return fmt.Sprintf("→ %s, or another of the %d ready endpoints of Service %s", e.Server, ready, e.Service)
+}
+
+// found is what a cluster knows.
+func (e Explained) found() []string {
+	var lines []string
+	if e.Passthrough {
+		lines = append(lines, "TLS passes through: the host name alone routes, and nothing is rewritten")
+	}
+	if e.Service != "" && e.Server == "" {
+		lines = append(lines, "served by Service "+e.Service)
+	}
+	for _, endpoint := range e.Endpoints {
+		state := "not ready: no new sessions, but those that are there stay"
+		if endpoint.Ready {
+			state = "ready"
+		}
+		lines = append(lines, "endpoint "+endpoint.Address+": "+state)
+	}
+	for i, problem := range e.Problems {
+		if i == maxKnown {
+			lines = append(lines, fmt.Sprintf("there are %d more problems", len(e.Problems)-i))
+			break
+		}
+		lines = append(lines, "problem: "+problem)
+	}
+	return lines
 }
 
 func (r *Route) line() string {

@@ -34,10 +34,14 @@ type sink[T runtime.Object] struct {
 	listing, listed func()
 }
 
-// retry is how long a feed waits after failures: from 0.5 s to 5 to 10 s, so that an API
-// that comes back is noticed.
+// Waits after failures, up to twice as long by jitter: an API that comes back is noticed.
+const (
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
 func retry() *wait.Backoff {
-	return &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 10, Cap: 5 * time.Second}
+	return &wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 1, Steps: 10, Cap: lastRetry}
 }
 
 // run feeds until ctx ends. Objects are not listed again but after a failure.

@@ -16,25 +16,26 @@ func (d *Discovery) fetch(ctx context.Context) {
 		if over {
 			return
 		}
-		if all, err := d.slicesOf(ctx, service); err != nil {
+		if all, err := d.client.slicesOf(ctx, service); err != nil {
 			d.fetches.AddRateLimited(service)
 		} else {
 			d.fetches.Forget(service)
-			d.gone.add(d.Fetched(service, all).Gone)
+			d.tell(d.Fetched(service, all))
 		}
 		d.fetches.Done(service)
 	}
 }
 
 // slicesOf lists those of a Service.
-func (d *Discovery) slicesOf(ctx context.Context, service types.NamespacedName) ([]*discovery_v1.EndpointSlice, error) {
-	list, err := d.client.slices(service.Namespace, discovery_v1.LabelServiceName+"="+service.Name).list(ctx, meta_v1.ListOptions{})
+func (c *client) slicesOf(ctx context.Context, service types.NamespacedName) ([]*discovery_v1.EndpointSlice, error) {
+	list, err := c.slices(service.Namespace, discovery_v1.LabelServiceName+"="+service.Name).list(ctx, meta_v1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
+	items := list.(*discovery_v1.EndpointSliceList).Items
 	var all []*discovery_v1.EndpointSlice
-	for _, s := range list.(*discovery_v1.EndpointSliceList).Items {
-		all = append(all, &s)
+	for i := range items {
+		all = append(all, &items[i])
 	}
 	return all, nil
 }

@@ -31,6 +31,8 @@ type Discovery struct {
 	watches []*namespaceWatch
 	fetches workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	gone    *leavers
+	reports *reporter
+	known   chan struct{} // closed once all is
 }
 
 // New returns a discovery that Run starts; it asks the API for nothing yet.
@@ -43,10 +45,14 @@ func New(o Options) (*Discovery, error) {
 		o.Namespaces = []string{""}
 	}
 	d := &Discovery{
-		Index: index.New(o.Options), client: c, state: state{log: o.Log},
-		fetches: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()),
+		Index: index.New(o.Options), client: c, state: state{log: o.Log}, known: make(chan struct{}),
+		fetches: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetry, lastRetry)),
 	}
 	d.gone = &leavers{serves: d.Serves, wake: make(chan struct{}, 1)}
+	d.reports = &reporter{
+		problems: d.ProblemsOf, write: c.writeEvent, log: o.Log, wake: make(chan struct{}, 1),
+		changed: map[types.NamespacedName]bool{}, told: map[types.NamespacedName][]index.Problem{},
+	}
 	for _, namespace := range o.Namespaces {
 		d.watches = append(d.watches, d.newWatch(namespace))
 	}
@@ -68,6 +74,7 @@ func (d *Discovery) Run(ctx context.Context, gone func(discovery.Target)) {
 	}
 	all.Go(func() { d.gone.run(ctx) })
 	all.Go(func() { d.fetch(ctx) })
+	all.Go(func() { d.reports.run(ctx, d.known) })
 	<-ctx.Done()
 	d.fetches.ShutDown()
 	all.Wait()
@@ -76,7 +83,7 @@ func (d *Discovery) Run(ctx context.Context, gone func(discovery.Target)) {
 // apply does what a change means for others. Slices that the first list of them brings
 // are not fetched.
 func (d *Discovery) apply(e index.Effects, slices *feedState) {
-	d.gone.add(e.Gone)
+	d.tell(e)
 	if slices.begun() {
 		for _, service := range e.Fetch {
 			d.fetches.Add(service)
@@ -84,8 +91,14 @@ func (d *Discovery) apply(e index.Effects, slices *feedState) {
 	}
 }
 
+func (d *Discovery) tell(e index.Effects) {
+	d.gone.add(e.Gone)
+	d.reports.changes(e.Told)
+}
+
 func (d *Discovery) listed(f *feedState) {
 	if f.done() {
 		d.Synced()
+		close(d.known)
 	}
 }

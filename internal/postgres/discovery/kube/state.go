@@ -74,10 +74,14 @@ func (f *feedState) begun() bool {
 	return f.listing
 }
 
-// done says that a complete list was taken, and tells whether all feeds have had one.
+// done says that a complete list was taken, and tells whether that was the last of the
+// first ones.
 func (f *feedState) done() (all bool) {
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
+	if f.listed {
+		return false
+	}
 	f.listed = true
 	return !slices.ContainsFunc(f.of.feeds, func(f *feedState) bool { return !f.listed })
 }

@@ -3,6 +3,8 @@ package index
 import (
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Description is all that is known of one form of a deployment.
@@ -50,4 +52,17 @@ func (x *Index) Describe(deployment string, pooled bool) (Description, bool) {
 		out.Problems = append(out.Problems, x.problems(s)...)
 	}
 	return out, true
+}
+
+// Claimants are the Services that claim a form; the first serves it.
+func (x *Index) Claimants(deployment string, pooled bool) []types.NamespacedName {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var out []types.NamespacedName
+	if c, ok := x.contests[form{deployment, pooled}]; ok {
+		for _, s := range c.claimants {
+			out = append(out, s.name)
+		}
+	}
+	return out
 }
