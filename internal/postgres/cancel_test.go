@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,8 @@ type keyServer struct {
 	key  pgwire.Key
 	hold chan struct{}   // cancels are served once it is closed
 	over <-chan struct{} // the test has ended
+
+	asked atomic.Int32 // sessions that have sent something after the login
 
 	mu        sync.Mutex
 	cancelled []pgwire.Key
@@ -69,6 +72,9 @@ func (s *keyServer) answer(c net.Conn) {
 	k := binary.BigEndian.AppendUint32([]byte{'K'}, uint32(8+len(s.key.Secret)))
 	k = append(binary.BigEndian.AppendUint32(k, s.key.PID), s.key.Secret...)
 	_, _ = io.WriteString(c, loggedIn[:9]+string(k)+loggedIn[9:])
+	if n, _ := c.Read(make([]byte, 1)); n > 0 {
+		s.asked.Add(1)
+	}
 	_, _ = io.Copy(io.Discard, c)
 }
 

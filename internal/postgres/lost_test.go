@@ -222,6 +222,7 @@ func TestDrainWaitsForNoServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	eventually(t, "all wait for an answer", func() bool { return server.asked.Load() == 3 })
 	now, cut := context.WithCancel(t.Context())
 	cut()
 	began := time.Now()
