@@ -14,11 +14,12 @@ import (
 // net.TCPConn has not. At most one goroutine may read.
 type Conn struct {
 	net.Conn
-	raw    syscall.RawConn // nil if there is no descriptor to poll
-	unread []byte
-	ticket *ticket // nil unless a Server accepted it
-	silent bool    // nothing has been read yet; the reader's
-	peer   atomic.Pointer[net.Addr]
+	raw     syscall.RawConn // nil if there is no descriptor to poll
+	unread  []byte
+	records *records // of TLS; the reader's
+	ticket  *ticket  // nil unless a Server accepted it
+	silent  bool     // nothing has been read yet; the reader's
+	peer    atomic.Pointer[net.Addr]
 
 	seat   atomic.Pointer[seat] // once it is on a loop
 	mu     sync.Mutex
@@ -60,6 +61,15 @@ func (c *Conn) SetRemoteAddr(peer net.Addr) { c.peer.Store(&peer) }
 
 // Read reads what was unread first. It never mixes that with newer bytes.
 func (c *Conn) Read(p []byte) (int, error) {
+	if c.records == nil {
+		return c.read(p)
+	}
+	n, err := c.read(c.records.room(p))
+	c.records.saw(p[:n])
+	return n, err
+}
+
+func (c *Conn) read(p []byte) (int, error) {
 	if len(c.unread) > 0 {
 		n := copy(p, c.unread)
 		if c.unread = c.unread[n:]; len(c.unread) == 0 {

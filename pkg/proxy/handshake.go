@@ -11,6 +11,9 @@ import (
 // The end of ctx closes the connection beneath c and is the error; a panic, of a
 // callback in c's configuration, is a *PanicError.
 func Handshake(ctx context.Context, c *tls.Conn) error {
+	if base, ok := c.NetConn().(*Conn); ok && base.records == nil {
+		base.records = new(records)
+	}
 	done := make(chan error, 1)
 	go func() { done <- handshake(ctx, c) }()
 	return <-done
