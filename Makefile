@@ -20,7 +20,7 @@ BENCH_FLAGS ?=
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 .PHONY: build
 build: ## Build bin/gatehouse and the programs of the demo
@@ -55,6 +55,10 @@ cluster-down: ## End it
 .PHONY: clients
 clients: cc ## Put PostgreSQL drivers of other languages into the cache directory, with what runs them
 	@hack/fetch-clients.sh
+
+.PHONY: pgbouncer
+pgbouncer: # The router's speed is compared with it.
+	@hack/fetch-pgbouncer.sh
 
 .PHONY: cc
 cc: # The race detector needs a C compiler; a fresh machine may have none.
@@ -96,7 +100,12 @@ generate-check: # Generated files are what the generators write now.
 
 .PHONY: bench
 bench: build envoy lab-programs ## Run the benchmarks; docs/benchmarks.md says how to read them
-	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' $(BENCH_FLAGS) -benchmem -timeout 60m ./...
+	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' $(BENCH_FLAGS) -benchmem -timeout 60m $$(go list ./... | grep -v test/bench/postgres)
+
+# BENCH_ROUNDS=2 BENCH_SECONDS=2 for a first look; BENCH=Transactions for one table.
+.PHONY: bench-postgres
+bench-postgres: build postgres pgbouncer ## Compare the PostgreSQL router with PgBouncer, in turns; half an hour
+	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 120m ./test/bench/postgres
 
 LAB_DURATION ?= 60s
 
