@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -36,8 +35,7 @@ func (s series) spread() string {
 	return fmt.Sprintf("%.2f (%.2f-%.2f)", s.median(), slices.Min(s), slices.Max(s))
 }
 
-// table is printed to standard output, and kept for the end of nothing: it is what
-// a benchmark is run for.
+// table is what a benchmark is run for.
 type table struct {
 	title string
 	rows  [][]string
@@ -67,12 +65,8 @@ func number(f float64) string {
 	}
 }
 
-var printing sync.Mutex
-
 func (t *table) print(b *testing.B) {
 	b.Helper()
-	printing.Lock()
-	defer printing.Unlock()
 	fmt.Printf("\n\n%s\n%s, %d rounds of %s\n", t.title, versions(b), rounds(), time.Duration(seconds())*time.Second)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, row := range t.rows {

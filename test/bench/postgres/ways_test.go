@@ -102,7 +102,11 @@ func bouncerPath() string {
 func copier(b *testing.B, server string) way {
 	b.Helper()
 	address, _ := freeAddress(b)
-	p := launch(b, "", false, os.Args[0], copierRole, address, server)
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := launch(b, "", false, self, copierRole, address, server)
 	p.listens(b, address)
 	return way{name: "io.Copy", address: address, login: "postgres", sslmode: "disable", process: p}
 }
