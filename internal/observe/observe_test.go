@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,7 +52,7 @@ func TestEveryMetricIsServedUnderItsName(t *testing.T) {
 
 // TestMetricNames holds names to https://prometheus.io/docs/practices/naming.
 func TestMetricNames(t *testing.T) {
-	for _, m := range NewMetrics().Documented() {
+	for _, m := range slices.Concat(NewMetrics().Documented(), NewRouterMetrics().Documented()) {
 		isTotal := strings.HasSuffix(m.Name, "_total")
 		if !regexp.MustCompile(`^gatehouse(_[a-z]+)+$`).MatchString(m.Name) || isTotal != (m.Type == "counter") {
 			t.Errorf("%s is no name for a %s", m.Name, m.Type)

@@ -43,7 +43,7 @@ func (s *running) answered() proxy.Verdict {
 		return proxy.Verdict{}
 	}
 	if vain := s.legs().Vain(login); vain != nil {
-		return stop(0, vain)
+		return s.stop(0, vain)
 	}
 	return proxy.Verdict{}
 }

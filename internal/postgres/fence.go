@@ -26,6 +26,7 @@ func (r *Router) Fence(t discovery.Target) {
 	sessions := r.roster.sessionsAt(at)
 	for _, s := range sessions {
 		s.fence(at)
+		r.meter.Fenced.WithLabelValues(s.label).Inc()
 	}
 	if len(sessions) > 0 {
 		r.options.Log.Info("an endpoint has left, its sessions end",
@@ -56,5 +57,6 @@ func (s *running) lastWords(why *session.RefusalError) proxy.Final {
 	if !s.tracker.BetweenMessages() {
 		return proxy.Final{}
 	}
+	s.why = why
 	return proxy.Final{ToA: why.Response().Append(nil)}
 }

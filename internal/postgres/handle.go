@@ -15,13 +15,14 @@ import (
 
 // handle serves one connection: what it asks for, and that.
 func (r *Router) handle(ctx context.Context, c *proxy.Conn) error {
+	began := time.Now()
 	if err := errors.Join(proxy.SetLiveness(c, proxy.DefaultLiveness()), c.SetDeadline(time.Now().Add(r.options.StartupTimeout))); err != nil {
 		return err
 	}
 	if err := r.options.Proxy.Accept(c); err != nil {
 		return err
 	}
-	client := &client{conn: c}
+	client := &client{conn: c, began: began}
 	packet, action, err := r.negotiate(ctx, c, client)
 	if err != nil {
 		return client.refuse(err)
@@ -41,6 +42,8 @@ type client struct {
 	conn net.Conn // a *proxy.Conn, or TLS over it
 	host string   // the name that the TLS handshake asked for
 	sees []byte   // the certificate that the handshake showed, in DER, where that matters
+
+	began time.Time
 }
 
 // negotiate answers requests for encryption until the client asks for a session or a

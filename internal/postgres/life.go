@@ -66,10 +66,11 @@ func (r *Router) Run(ctx context.Context, l net.Listener, life Life) error {
 }
 
 // Health answers GET /health, which says that the process lives, and GET /ready: 200
-// "ready" while new sessions are welcome, else 503 "not ready: " and why.
+// "ready" while new sessions are welcome, else 503 "not ready: " and why, and GET /metrics.
 func (r *Router) Health() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	mux.Handle("GET /metrics", r.Metrics())
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
 		if why := r.unready(); why != "" {
 			say(w, http.StatusServiceUnavailable, "not ready: "+why)

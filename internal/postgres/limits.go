@@ -83,6 +83,7 @@ func (s *running) learn() {
 	case invalidPassword, invalidAuthorization:
 		s.refused = true
 		s.router.limits.failures.Take(s.origin)
+		s.router.meter.AuthFailures.WithLabelValues(s.label).Inc()
 	}
 }
 

@@ -138,6 +138,8 @@ func (s *running) attempt(ctx context.Context, target discovery.Target, first []
 	ctx, interrupt := context.WithCancelCause(ctx)
 	defer interrupt(nil)
 	s.arrive(placeOf(target), interrupt)
+	began := time.Now()
+	defer func() { s.stages.dialling += time.Since(began) }()
 	err := errFenced
 	if s.router.options.Resolver.Serves(target) {
 		var server net.Conn

@@ -26,10 +26,12 @@ type roster struct {
 	mu  sync.Mutex
 	all map[*running]bool
 	at  map[place]map[*running]bool
+	// ended is what sessions have carried that are over, by label.
+	ended map[string]traffic
 }
 
 func newRoster() *roster {
-	return &roster{all: map[*running]bool{}, at: map[place]map[*running]bool{}}
+	return &roster{all: map[*running]bool{}, at: map[place]map[*running]bool{}, ended: map[string]traffic{}}
 }
 
 func (r *roster) enter(s *running) {
@@ -42,6 +44,9 @@ func (r *roster) exit(s *running) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.all, s)
+	if t, carried := s.forwarded(); carried {
+		r.ended[s.label] = r.ended[s.label].plus(t)
+	}
 }
 
 // arrive says that a session is at a place from now on, depart that it is not.

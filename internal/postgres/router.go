@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/proxyprotocol"
@@ -41,7 +42,11 @@ type Options struct {
 	// Waits are asked, when somebody asks whether the router is ready, what it still waits
 	// for, such as "the first list of Services"; "" is nothing. Never nil functions.
 	Waits []func() string
-	Log   *slog.Logger
+	// Problems are what is wrong with what was discovered, by reason; nil for nothing.
+	Problems func() map[string]int
+	// Metrics is what Router.Metrics serves; nil makes it.
+	Metrics *observe.RouterMetrics
+	Log     *slog.Logger
 }
 
 const defaultTimeout = 10 * time.Second
@@ -69,6 +74,7 @@ type Router struct {
 	last    atomic.Uint64 // number of a session
 
 	limits  *limits
+	meter   *meter
 	leaving atomic.Bool
 	roster  *roster
 }
@@ -76,7 +82,7 @@ type Router struct {
 // New returns a router that Serve starts.
 func New(o Options) *Router {
 	r := &Router{
-		options: o.withDefaults(), roster: newRoster(), limits: newLimits(o.Limits), servers: connector{o.Servers},
+		options: o.withDefaults(), roster: newRoster(), limits: newLimits(o.Limits), meter: newMeter(o.Metrics), servers: connector{o.Servers},
 		keys: cancel.NewRegistry[discovery.Target](), cancels: cancel.NewLimiter(cancelLimits, time.Now),
 		tally: cancel.NewTally(cancel.Outcomes()), lost: newLost(),
 	}

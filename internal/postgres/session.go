@@ -29,23 +29,38 @@ func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) 
 	if err := c.conn.SetDeadline(time.Time{}); err != nil { // the startup is over
 		return err
 	}
-	from := originOf(backendName(route), addressOf(c.conn.RemoteAddr()))
-	if refusal := r.limits.enter(from); refusal != nil {
-		return c.refuse(refusal)
-	}
-	defer r.limits.leave(from)
 	ctx, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	s := &running{router: r, route: route, origin: from, client: c.conn, sees: c.sees, cut: cut}
+	s := &running{
+		router: r, route: route, client: c.conn, sees: c.sees, cut: cut, label: r.label(route),
+		origin: originOf(backendName(route), addressOf(c.conn.RemoteAddr())), stages: stages{began: c.began, started: time.Now()},
+	}
+	r.meter.phase(phaseStartup, s.stages.started.Sub(c.began))
 	s.target.Session = cancel.Session(r.last.Add(1))
+	err = s.run(ctx, c, packet)
+	s.count(err)
+	if err == nil {
+		return nil
+	}
+	return countedError{err}
+}
+
+// run connects a session to its server and carries it to its end.
+func (s *running) run(ctx context.Context, c *client, first []byte) error {
+	r := s.router
+	if refusal := r.limits.enter(s.origin); refusal != nil {
+		return c.refuse(refusal)
+	}
+	defer r.limits.leave(s.origin)
 	r.roster.enter(s)
 	defer s.exit()
 	if r.leaving.Load() {
 		return c.refuse(session.ErrLeaving)
 	}
-	if err := s.reach(ctx, packet); err != nil {
+	if err := s.reach(ctx, first); err != nil {
 		return c.refuse(err)
 	}
+	s.arrived()
 	return s.carry(ctx)
 }
 
@@ -54,6 +69,7 @@ type running struct {
 	router *Router
 	route  session.Route
 	origin origin
+	label  string // of metrics
 	client net.Conn
 	sees   []byte                  // the certificate that the client sees, in DER, where that matters
 	cut    context.CancelCauseFunc // ends it without a word
@@ -67,10 +83,12 @@ type running struct {
 
 	target  cancel.Target[discovery.Target]
 	tracker pgwire.Tracker
-	ready   bool       // the login is over
-	refused bool       // by the server
-	key     pgwire.Key // learnt, or zero
+	ready   bool                  // the login is over
+	refused bool                  // by the server
+	key     pgwire.Key            // learnt, or zero
+	why     *session.RefusalError // that the client was told at the end; the relay's
 	greeted atomic.Bool
+	stages  stages
 
 	silences [2]silence // of client and server; cutUnreachable's
 }
@@ -86,8 +104,12 @@ func (s *running) carry(ctx context.Context) error {
 	silent := time.AfterFunc(s.router.options.AnswerTimeout, s.giveUp)
 	defer silent.Stop()
 	result := s.relay.Run(ctx)
+	s.router.meter.Ended.WithLabelValues(s.label, s.endedBy(result.First)).Inc()
 	s.ended(ctx, result.First)
 	s.router.keys.Forget(s.key, s.target.Session)
+	if s.why != nil && !s.ready {
+		return s.why
+	}
 	return errors.Join(result.ErrA, result.ErrB, context.Cause(ctx), s.left(result.First))
 }
 
@@ -104,13 +126,15 @@ func (s *running) fromClient(chunk []byte) proxy.Verdict {
 
 // fromServer sees what the server sends, before the client gets it.
 func (s *running) fromServer(chunk []byte) proxy.Verdict {
-	s.greeted.Store(true)
+	if !s.greeted.Load() {
+		s.greet()
+	}
 	s.tracker.Backend(chunk)
 	if !s.ready && s.login() {
-		return stop(0, session.ErrMD5)
+		return s.stop(0, session.ErrMD5)
 	}
 	if s.router.leaving.Load() && s.tracker.Seal() {
-		return stop(len(chunk), session.ErrLeaving)
+		return s.stop(len(chunk), session.ErrLeaving)
 	}
 	return proxy.Verdict{}
 }
@@ -125,7 +149,9 @@ func backendName(r session.Route) string {
 // it with another name than the server's.
 func (s *running) login() (vain bool) {
 	login := s.tracker.Login()
-	s.ready = login.Ready
+	if s.ready = login.Ready; s.ready {
+		s.loggedIn()
+	}
 	s.learn()
 	if s.key == (pgwire.Key{}) && login.Key != (pgwire.Key{}) {
 		s.key = login.Key
@@ -135,13 +161,17 @@ func (s *running) login() (vain bool) {
 }
 
 // stop ends a session after some bytes of a chunk with last words to the client.
-func stop(forward int, why *session.RefusalError) proxy.Verdict {
+func (s *running) stop(forward int, why *session.RefusalError) proxy.Verdict {
+	s.why = why
 	return proxy.Verdict{Stop: true, Forward: forward, Final: proxy.Final{ToA: why.Response().Append(nil)}}
 }
 
 // giveUp ends a session whose server has not answered the startup packet.
 func (s *running) giveUp() {
 	s.relay.End(func() (proxy.Final, bool) {
-		return proxy.Final{ToA: session.ErrSilent.Response().Append(nil)}, !s.greeted.Load()
+		if s.greeted.Load() {
+			return proxy.Final{}, false
+		}
+		return s.lastWords(session.ErrSilent), true
 	})
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"net"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
@@ -15,9 +16,13 @@ func (r *Router) watch() proxy.Watch {
 	log := r.options.Log
 	return proxy.Watch{
 		AcceptFailed: func(err error, wait time.Duration) {
+			r.meter.AcceptFailures.Inc()
 			log.Warn("no connection can be accepted", observe.KeyError, err, observe.KeyRestart, wait)
 		},
+		Refused: func(net.Addr) { r.meter.Dropped.WithLabelValues("full").Inc() },
+		Evicted: func(net.Addr) { r.meter.Dropped.WithLabelValues("evicted").Inc() },
 		Done: func(c *proxy.Conn, err error) {
+			r.meter.countConnection(err)
 			peer := c.RemoteAddr().String()
 			if bug, ok := errors.AsType[*proxy.PanicError](err); ok {
 				log.Error("a session ended by a bug", observe.KeyAddress, peer, observe.KeyError, bug)
@@ -28,6 +33,7 @@ func (r *Router) watch() proxy.Watch {
 				return
 			}
 			if closed, ok := errors.AsType[*proxyprotocol.RefusedError](err); ok {
+				r.meter.Dropped.WithLabelValues("untrusted").Inc()
 				log.Info("connection closed", observe.KeyAddress, peer, observe.KeyError, closed)
 				return
 			}

@@ -59,7 +59,7 @@ var (
 // TestAlertsAreOverMetricsThatExist: every metric and label of a rule is documented.
 func TestAlertsAreOverMetricsThatExist(t *testing.T) {
 	known := map[string]observe.Metric{}
-	for _, m := range observe.NewMetrics().Documented() {
+	for _, m := range slices.Concat(observe.NewMetrics().Documented(), observe.NewRouterMetrics().Documented()) {
 		known[m.Name] = m
 	}
 	for _, r := range alerts(t) {

@@ -12,12 +12,20 @@ func metricsPage(t *testing.T) []byte {
 	m := &markdown{}
 	m.text("# Metrics")
 	m.text("`gatehouse run` serves them at `--metrics-address` (default http://127.0.0.1:19001/metrics), together with those of the Go runtime (`go_…`) and of the process (`process_…`).")
+	metricsTable(t, m, observe.NewMetrics().Documented())
+	m.text("## The PostgreSQL router")
+	m.text("`gatehouse postgres` serves them at `/metrics` on `HEALTH_SERVER_PORT` (8080). A deployment is a label only if it exists; beyond 1,000 of them, and 64 SQLSTATEs, further ones are `other`.")
+	metricsTable(t, m, observe.NewRouterMetrics().Documented())
+	return m.Bytes()
+}
+
+func metricsTable(t *testing.T, m *markdown, all []observe.Metric) {
+	t.Helper()
 	m.head("metric", "type", "labels", "meaning", "what to watch")
-	for _, metric := range observe.NewMetrics().Documented() {
+	for _, metric := range all {
 		if metric.Help == "" || metric.Watch == "" {
 			t.Errorf("%s is not documented", metric.Name)
 		}
 		m.row(code(metric.Name), metric.Type, code(strings.Join(metric.Labels, "`, `")), metric.Help, metric.Watch)
 	}
-	return m.Bytes()
 }
