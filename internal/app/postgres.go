@@ -12,12 +12,11 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/servertls"
-	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 )
 
 // Postgres routes sessions until ctx ends, and then goes away in order.
 func Postgres(ctx context.Context, c config.Postgres, io IO) error {
-	store, err := certificates(c.TLS, io)
+	store, err := certificates(c, io)
 	if err != nil {
 		return err
 	}
@@ -36,7 +35,7 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 		return err
 	}
 	r := postgres.New(postgres.Options{
-		Resolver: servers, Waits: servers.waits, TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol, Servers: secure,
+		Resolver: servers, Waits: append(servers.waits, certificateWaits(store)...), TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol, Servers: secure,
 		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
 		Limits: postgres.Limits(c.Limits),
 		Peers:  others.asked(), CancelOnDisconnect: c.CancelOnDisconnect,
@@ -60,25 +59,6 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	stop()
 	beside.Wait()
 	return err
-}
-
-// certificates returns what clients see; nil without TLS.
-func certificates(c config.TLS, io IO) (*tlsstore.Store, error) {
-	options := tlsstore.Options{Threshold: c.RenewalThreshold, Log: io.Log}
-	switch {
-	case !c.Enabled:
-		return nil, nil //nolint:nilnil // no store is what no TLS is
-	case c.Mode == config.TLSFile:
-		return tlsstore.Files(c.CertFile, c.KeyFile, options)
-	}
-	return tlsstore.Memory(options)
-}
-
-// keep keeps certificates up to date until ctx ends.
-func keep(ctx context.Context, store *tlsstore.Store) {
-	if store != nil {
-		store.Run(ctx)
-	}
 }
 
 // healthTimeout bounds how long a health check may take to ask.

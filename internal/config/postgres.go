@@ -69,9 +69,12 @@ type TLS struct {
 	// Required refuses sessions in clear.
 	Required bool
 	Mode     TLSMode
-	// CertFile and KeyFile are absolute or relative to the working directory; empty in
-	// memory mode.
-	CertFile, KeyFile string
+	// CertFile and KeyFile are absolute or relative to the working directory, and of file
+	// mode; SecretName is an object in Kubernetes.Namespace, and of secret mode.
+	CertFile, KeyFile, SecretName string
+	// AutoGenerate makes the Secret while there is none; AutoRenew renews what was made
+	// so. In memory mode both are true.
+	AutoGenerate, AutoRenew bool
 	// RenewalThreshold is how long before its end a certificate of ours is renewed, and
 	// another one warned about.
 	RenewalThreshold time.Duration
@@ -83,15 +86,15 @@ type TLSMode string
 // Where a certificate may come from.
 const (
 	TLSFile   TLSMode = "file"
+	TLSSecret TLSMode = "secret"
 	TLSMemory TLSMode = "memory"
 )
 
 // postgresGiven are the settings as given; Postgres is made of them.
 type postgresGiven struct {
 	Postgres
-	listenAddress           string // empty without one
-	autoGenerate, autoRenew bool
-	renewalDays             int
-	dialSeconds             int
-	authWindowSeconds       int
+	listenAddress     string // empty without one
+	renewalDays       int
+	dialSeconds       int
+	authWindowSeconds int
 }

@@ -125,7 +125,12 @@ func (c *postgresCheck) discovery() {
 	case c.src.Watch && len(c.Backends) == 0:
 		c.fail("staticBackends", "", "is missing: name the servers, for example orders=127.0.0.1:5433, or find them in a cluster with DISCOVERY_MODE=kubernetes")
 	}
-	for _, key := range []string{"kubeconfig", "kubeContext", "discoveryNamespaces"} {
+	unused := []string{"kubeconfig", "kubeContext", "discoveryNamespaces"}
+	if c.secretMode() {
+		c.checkKubeconfig()
+		unused = unused[2:]
+	}
+	for _, key := range unused {
 		if c.Discovery == DiscoveryStatic && c.isGiven(key) {
 			c.warn(key, "has no effect: servers are those of STATIC_BACKENDS; DISCOVERY_MODE=kubernetes finds them in the cluster")
 		}

@@ -32,7 +32,7 @@ func LoadPostgres(src Source) (LoadedPostgres, error) {
 		}
 	}
 	if src.Only == nil {
-		errs = slices.Concat(errs, p.olderSwitches(env, given), notYet(env))
+		errs = append(errs, p.olderSwitches(env, given)...)
 	}
 	if len(errs) > 0 {
 		return LoadedPostgres{}, Errors(errs)
@@ -99,10 +99,7 @@ func (c *postgresCheck) settle() {
 	c.DialTimeout = time.Duration(c.dialSeconds) * time.Second
 	c.TLS.RenewalThreshold = time.Duration(c.renewalDays) * 24 * time.Hour
 	if c.TLS.Mode == "" {
-		c.TLS.Mode = TLSMemory
-		if c.TLS.CertFile != "" || c.TLS.KeyFile != "" {
-			c.TLS.Mode = TLSFile
-		}
+		c.TLS.Mode = c.detectTLSMode()
 	}
 }
 
@@ -114,39 +111,5 @@ func (c *postgresCheck) listeners() {
 		if strings.Contains(b.Deployment, ".") || b.Deployment == "pool" && !b.Pooled {
 			c.warn("staticBackends", fmt.Sprintf("has deployment %q, which no login can name; clients can by options or host name only", b.Deployment))
 		}
-	}
-}
-
-// certificate checks what TLS needs.
-func (c *postgresCheck) certificate() {
-	files := []struct{ key, path string }{{"tlsCertFile", c.TLS.CertFile}, {"tlsKeyFile", c.TLS.KeyFile}}
-	if !c.TLS.Enabled && c.TLS.Required {
-		c.fail("tlsRequired", "true", "needs TLS, which TLS_ENABLED turns off; turn it on, or do not require it")
-	}
-	if c.TLS.Enabled && c.TLS.Mode == TLSMemory {
-		c.inMemory()
-	}
-	for _, f := range files {
-		switch {
-		case f.path != "" && (!c.TLS.Enabled || c.TLS.Mode != TLSFile):
-			c.warn(f.key, "has no effect: TLS is off, or its mode is memory")
-		case !c.TLS.Enabled || c.TLS.Mode != TLSFile:
-		case f.path == "":
-			c.fail(f.key, "", "is missing: the mode of TLS is file, which needs a certificate and its key")
-		case c.src.Watch:
-			if err := checkReadable(f.path); err != nil {
-				c.fail(f.key, f.path, err.Error())
-			}
-		}
-	}
-}
-
-// inMemory refuses what would leave a router without a certificate.
-func (c *postgresCheck) inMemory() {
-	if !c.autoGenerate {
-		c.fail("tlsAutoGenerate", "false", "leaves no certificate: name TLS_CERT_FILE and TLS_KEY_FILE, or turn TLS off with TLS_ENABLED=false")
-	}
-	if !c.autoRenew {
-		c.fail("tlsAutoRenew", "false", "is not available: a certificate made in memory is always renewed; name TLS_CERT_FILE and TLS_KEY_FILE to care for one yourself")
 	}
 }

@@ -3,27 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
-
-// later are variables of features that do not exist yet, and the values that ask for nothing.
-var later = []struct {
-	name, remedy string
-	nothing      []string
-}{
-	{"TLS_SECRET_NAME", "mount the Secret and name TLS_CERT_FILE and TLS_KEY_FILE", nil},
-}
-
-// notYet refuses what would have no effect although it was asked for.
-func notYet(env map[string]string) []error {
-	var errs []error
-	for _, v := range later {
-		if value := env[v.name]; value != "" && !slices.Contains(v.nothing, strings.ToLower(value)) {
-			errs = append(errs, &Error{From: "$" + v.name, Value: value, Problem: "is not available yet; " + v.remedy})
-		}
-	}
-	return errs
-}
 
 // Older switches that only say yes: true is what is done anyway, or by the newer switch,
 // and false asks for nothing.
@@ -45,7 +25,7 @@ func (p *postgresGiven) olderSwitches(env map[string]string, given []Given) []er
 		}
 		flag := slices.ContainsFunc(given, func(g Given) bool { return g.From == "--tls-auto-generate" })
 		if on && name == oldSelfSigned && !flag {
-			p.autoGenerate = true
+			p.TLS.AutoGenerate = true
 		}
 	}
 	return errs

@@ -76,7 +76,7 @@ func tlsTable(p *postgresGiven) []*setting {
 		}, func(v []string) error { return setSwitch(&p.TLS.Required, v) }, false},
 		{Setting{
 			Key: "tlsMode", Value: "MODE",
-			Usage: "where the certificate comes from: file or memory; by default file where a certificate is named, else memory",
+			Usage: "where the certificate comes from: file, secret or memory; by default what is named, else memory",
 		}, func(v []string) error { return setTLSMode(&p.TLS.Mode, v) }, false},
 		{Setting{
 			Key: "tlsCertFile", Value: "FILE",
@@ -87,13 +87,17 @@ func tlsTable(p *postgresGiven) []*setting {
 			Usage: "its private key in PEM",
 		}, func(v []string) error { return setText(&p.TLS.KeyFile, v) }, true},
 		{Setting{
+			Key: "tlsSecretName", Value: "NAME",
+			Usage: "Kubernetes Secret of type kubernetes.io/tls in the namespace that this runs in, followed when it changes",
+		}, func(v []string) error { return setSecretName(&p.TLS.SecretName, v) }, false},
+		{Setting{
 			Key: "tlsAutoGenerate", Default: "true",
-			Usage: "make a self-signed certificate where the mode is memory",
-		}, func(v []string) error { return setSwitch(&p.autoGenerate, v) }, false},
+			Usage: "make a self-signed certificate where the mode is memory, or secret and there is none",
+		}, func(v []string) error { return setSwitch(&p.TLS.AutoGenerate, v) }, false},
 		{Setting{
 			Key: "tlsAutoRenew", Default: "true",
-			Usage: "make a new one in time where the mode is memory",
-		}, func(v []string) error { return setSwitch(&p.autoRenew, v) }, false},
+			Usage: "make a new one in time where one was made",
+		}, func(v []string) error { return setSwitch(&p.TLS.AutoRenew, v) }, false},
 		{Setting{
 			Key: "tlsRenewalThresholdDays", Value: "DAYS", Default: "30",
 			Usage: "how long before its end a certificate is renewed, or warned about",

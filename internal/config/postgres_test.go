@@ -46,7 +46,7 @@ func TestPostgresDefaults(t *testing.T) {
 		Discovery: DiscoveryStatic, Kubernetes: Kubernetes{Namespace: "default", ClusterDomain: "cluster.local"},
 		Backends: []discovery.Backend{{Deployment: "orders", Host: "127.0.0.1", Port: 5433}},
 		Runtime:  RuntimeVM, ListenAddress: netip.MustParseAddr("127.0.0.1"), Port: 5432, HealthPort: 8080,
-		TLS:            TLS{Enabled: true, Mode: TLSMemory, RenewalThreshold: 30 * 24 * time.Hour},
+		TLS:            TLS{Enabled: true, Mode: TLSMemory, AutoGenerate: true, AutoRenew: true, RenewalThreshold: 30 * 24 * time.Hour},
 		ServerTLS:      ServerTLS{Mode: servertls.Disable},
 		ProxyProtocol:  proxyprotocol.Policy{Mode: proxyprotocol.Off},
 		Limits:         Limits{AuthWindow: time.Minute},
@@ -141,13 +141,11 @@ func TestPostgresErrors(t *testing.T) {
 		{"SNI_SUFFIX=.db", "", `$SNI_SUFFIX: ".db" must be a domain without a dot before it`},
 		{"DATABASE_TYPE=mysql", "", `$DATABASE_TYPE: "mysql" must be postgresql`},
 		{"DISCOVERY_MODE=dns", "", `$DISCOVERY_MODE: "dns" must be static or kubernetes`},
-		{"TLS_MODE=secret", "", `$TLS_MODE: "secret" is not available yet; use file`},
-		{"TLS_MODE=acme", "", `$TLS_MODE: "acme" must be file or memory`},
+		{"TLS_MODE=acme", "", `$TLS_MODE: "acme" must be file, secret or memory`},
 		{"TLS_MODE=file", "", "--tls-cert-file or $TLS_CERT_FILE: is missing\n--tls-key-file or $TLS_KEY_FILE: is missing"},
 		{"TLS_KEY_FILE=/dev/null", "", `--tls-cert-file or $TLS_CERT_FILE: is missing`},
 		{"", "tls-auto-generate=false", `--tls-auto-generate: "false" leaves no certificate`},
 		{"TLS_AUTO_RENEW=false", "", `$TLS_AUTO_RENEW: "false" is not available`},
-		{"TLS_SECRET_NAME=x", "", `$TLS_SECRET_NAME: "x" is not available yet; mount the Secret`},
 		{"TLS_ENABLE_SELF_SIGNED=2", "", `$TLS_ENABLE_SELF_SIGNED: "2" must be true or false`},
 		{"POSTGRESQL_PROXY_ENABLED=yes", "", `$POSTGRESQL_PROXY_ENABLED: "yes" must be true or false`},
 		{"PROXY_PROTOCOL=on", "", `$PROXY_PROTOCOL: "on" must be off, optional or required`},
@@ -172,7 +170,7 @@ func TestPostgresErrors(t *testing.T) {
 }
 
 func TestPostgresTellsAllAtOnce(t *testing.T) {
-	_, err := router([]string{"PROXY_START_PORT=x", "DEBUG=y", "TLS_SECRET_NAME=z", "STATIC_BACKENDS=a,b"})
+	_, err := router([]string{"PROXY_START_PORT=x", "DEBUG=y", "TLS_SECRET_NAME=Z", "STATIC_BACKENDS=a,b"})
 	all, ok := errors.AsType[Errors](err)
 	if !ok || len(all) != 5 {
 		t.Errorf("got %q, want five errors", err)
@@ -202,7 +200,7 @@ func TestPostgresWarnings(t *testing.T) {
 		"STATIC_BACKENDS=a.b=h:1":                             `$STATIC_BACKENDS has deployment "a.b", which no login can name; clients can by options or host name only`,
 		"PROXY_PROTOCOL_TRUSTED=10.0.0.0/8":                   "$PROXY_PROTOCOL_TRUSTED has no effect: PROXY_PROTOCOL is off",
 		"PROXY_PROTOCOL=optional PROXY_PROTOCOL_TRUSTED=::/0": "$PROXY_PROTOCOL_TRUSTED trusts everybody (::/0): who can connect can pretend to be anybody",
-		"TLS_ENABLED=false TLS_CERT_FILE=/x":                  "$TLS_CERT_FILE has no effect: TLS is off, or its mode is memory",
+		"TLS_ENABLED=false TLS_CERT_FILE=/x":                  "$TLS_CERT_FILE has no effect: TLS is off, or its mode is not file",
 		"PROXY_START_PORT=2 POSTGRESQL_PROXY_START_PORT=2":    "",
 		"POD_NAMESPACE=x TLS_X=1":                             "",
 	} {

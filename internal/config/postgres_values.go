@@ -78,20 +78,6 @@ func setRuntime(to *Runtime, values []string) error {
 	}, "must be one of kubernetes, container, vm")
 }
 
-func setTLSMode(to *TLSMode, values []string) error {
-	const secret TLSMode = "secret"
-	mode := *to
-	err := synonym(&mode, values, map[string]TLSMode{
-		"file": TLSFile, "filesystem": TLSFile, "memory": TLSMemory, "in-memory": TLSMemory,
-		"kubernetes": secret, "k8s": secret, "secret": secret,
-	}, "must be file or memory")
-	if mode == secret {
-		return errors.New("is not available yet; use file and name TLS_CERT_FILE and TLS_KEY_FILE, which may be a mounted Secret")
-	}
-	*to = mode
-	return err
-}
-
 func checkDatabaseType(values []string) error {
 	v, err := one(values)
 	if err == nil && v != "postgresql" {

@@ -11,13 +11,14 @@ const (
 	over
 )
 
-// warn says once that the certificate will soon be over, and once that it is. The first
+// Warn says once that the certificate will soon be over, and once that it is. The first
 // comes Options.Threshold before the end.
-func (s *Store) warn() {
+func (s *Store) Warn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	facts, now := s.status.Facts, s.Now()
 	switch {
+	case s.pair.Load() == nil:
 	case facts.Expired(now) && s.warned < over:
 		s.warned = over
 		s.Log.Error("certificate has expired: clients that verify it refuse it; replace it",

@@ -43,11 +43,13 @@ func Files(cert, key string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, f.describe(err)
 	}
-	s.warn()
+	s.Warn()
 	return s, nil
 }
 
-func (f files) origin() slog.Attr { return slog.Any(observe.KeyFiles, []string{f.cert, f.key}) }
+func (f files) Name() string { return f.cert }
+
+func (f files) Origin() slog.Attr { return slog.Any(observe.KeyFiles, []string{f.cert, f.key}) }
 
 func (f files) describe(err error) error {
 	return fmt.Errorf("TLS certificate %s and key %s: %w", f.cert, f.key, err)
@@ -85,8 +87,8 @@ func read(name string) ([]byte, error) {
 	return data, err
 }
 
-// run reads the files when something has happened in their directories, and every minute.
-func (f files) run(ctx context.Context, s *Store) {
+// Run reads the files when something has happened in their directories, and every minute.
+func (f files) Run(ctx context.Context, s *Store) {
 	w := f.watch(s)
 	defer w.close()
 	minute := time.NewTicker(f.again)
@@ -94,7 +96,7 @@ func (f files) run(ctx context.Context, s *Store) {
 	for ctx.Err() == nil {
 		w.add()
 		f.load(ctx, s, w)
-		s.warn()
+		s.Warn()
 		w.wait(ctx, minute.C)
 	}
 }
@@ -106,13 +108,13 @@ func (f files) load(ctx context.Context, s *Store, w *watcher) {
 		w.settle(ctx)
 		pair, err := f.read()
 		if err == nil {
-			err = s.serve(pair)
+			err = s.Serve(pair)
 		}
 		if err == nil || ctx.Err() != nil {
 			return
 		}
 		if !w.wait(ctx, time.After(quiet)) {
-			s.refuse(err)
+			s.Refuse(err)
 			return
 		}
 	}

@@ -299,7 +299,7 @@ func TestTheEndIsSaidTwice(t *testing.T) {
 	}
 	for _, at := range []struct{ days, soon, over int }{{0, 0, 0}, {9, 0, 0}, {11, 1, 0}, {12, 1, 0}, {21, 1, 1}, {22, 1, 1}} {
 		now = time.Now().Add(time.Duration(at.days) * day)
-		s.warn()
+		s.Warn()
 		if soon, over := len(log.with("expires soon")), len(log.with("has expired")); soon != at.soon || over != at.over {
 			t.Errorf("day %d: warned %d times before and %d times after the end, want %d and %d", at.days, soon, over, at.soon, at.over)
 		}

@@ -13,6 +13,9 @@ const ALPN = "postgresql"
 // speaks need not be PostgreSQL.
 var ErrNoALPN = errors.New(`direct TLS without ALPN: want the protocol "` + ALPN + `"; clients that cannot name it ask with SSLRequest first`)
 
+// ErrNoCertificate ends handshakes before a Store has a certificate.
+var ErrNoCertificate = errors.New("there is no certificate yet")
+
 // Config is for handshakes that an SSLRequest asked for. A client that names protocols
 // (ALPN) must name ALPN among them, one that names none is served: older clients do not.
 // It must not be changed.
@@ -31,7 +34,10 @@ func (s *Store) config() *tls.Config {
 		NextProtos:             []string{ALPN},
 		SessionTicketsDisabled: true,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return s.pair.Load(), nil
+			if pair := s.pair.Load(); pair != nil {
+				return pair, nil
+			}
+			return nil, ErrNoCertificate
 		},
 	}
 }

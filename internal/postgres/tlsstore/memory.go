@@ -52,28 +52,37 @@ func ascii(name string) bool {
 }
 
 func (m memory) make(o Options) (tlsutil.Pair, error) {
-	now := o.Now()
-	valid := tlsutil.Validity{NotBefore: now.Add(-backdate), NotAfter: now.Add(max(lifetime, 2*o.Threshold))}
-	pair, err := tlsutil.SelfSigned(valid, m.names...)
+	pair, err := SelfSigned(o, m.names)
 	if err != nil {
 		return tlsutil.Pair{}, fmt.Errorf("TLS certificate in memory: %w", err)
 	}
 	return pair, nil
 }
 
+// SelfSigned makes a certificate (ECDSA P-256) for DNS names and IP addresses, at least
+// one, that is valid from an hour ago for a year, or for twice Options.Threshold if that
+// is longer.
+func SelfSigned(o Options, names []string) (tlsutil.Pair, error) {
+	o = o.filled()
+	now := o.Now()
+	return tlsutil.SelfSigned(tlsutil.Validity{NotBefore: now.Add(-backdate), NotAfter: now.Add(max(lifetime, 2*o.Threshold))}, names...)
+}
+
 func (m memory) renew(s *Store) {
 	pair, err := m.make(s.Options)
 	if err == nil {
-		err = s.serve(pair)
+		err = s.Serve(pair)
 	}
 	if err != nil {
-		s.refuse(err)
+		s.Refuse(err)
 	}
 }
 
-func (m memory) origin() slog.Attr { return slog.String(observe.KeyFrom, "memory") }
+func (m memory) Name() string { return "memory" }
 
-func (m memory) run(ctx context.Context, s *Store) {
+func (m memory) Origin() slog.Attr { return slog.String(observe.KeyFrom, "memory") }
+
+func (m memory) Run(ctx context.Context, s *Store) {
 	ticks := time.NewTicker(look)
 	defer ticks.Stop()
 	for {

@@ -2,8 +2,11 @@ package tlsstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -43,8 +46,8 @@ func (o Options) filled() Options {
 // several goroutines.
 type Store struct {
 	Options
-	source source
-	pair   atomic.Pointer[tls.Certificate]
+	source Source
+	pair   atomic.Pointer[tls.Certificate] // nil until there is one
 
 	asked, direct *tls.Config
 
@@ -53,12 +56,15 @@ type Store struct {
 	warned warning
 }
 
-// source is where a certificate comes from.
-type source interface {
-	// run calls Store.serve or Store.refuse with what it finds, until ctx ends.
-	run(ctx context.Context, s *Store)
-	// origin is what logs call it.
-	origin() slog.Attr
+// Source is where a certificate comes from.
+type Source interface {
+	// Name says it to people, for example "Secret shop/router".
+	Name() string
+	// Origin is what logs call it.
+	Origin() slog.Attr
+	// Run tells s what it finds, by Store.Serve, Store.Refuse and Store.Lack, until ctx
+	// ends, and has it look at the time now and then, by Store.Warn.
+	Run(ctx context.Context, s *Store)
 }
 
 // Status is what is known of a Store's certificate.
@@ -72,20 +78,29 @@ type Status struct {
 	// Refused is why the source's last state is not what serves; nil if it is. It holds
 	// no key material.
 	Refused error
+	// Lacking is why the source says nothing, or has nothing; nil if it does.
+	Lacking error
+}
+
+// New returns a Store that has no certificate until Run finds one at its source: until
+// then every handshake fails.
+func New(from Source, o Options) *Store {
+	s := &Store{Options: o.filled(), source: from}
+	s.Log = s.Log.With(from.Origin())
+	s.asked, s.direct = s.config(), s.config()
+	s.direct.GetConfigForClient = refuseWithoutALPN
+	return s
 }
 
 // newStore returns a Store that serves pair.
-func newStore(from source, o Options, pair tlsutil.Pair) (*Store, error) {
-	s := &Store{Options: o.filled(), source: from}
-	s.Log = s.Log.With(from.origin())
-	s.asked, s.direct = s.config(), s.config()
-	s.direct.GetConfigForClient = refuseWithoutALPN
-	return s, s.serve(pair)
+func newStore(from Source, o Options, pair tlsutil.Pair) (*Store, error) {
+	s := New(from, o)
+	return s, s.Serve(pair)
 }
 
 // Run keeps the certificate up to date until ctx ends: it watches files, renews what we
 // made, and warns of what will soon be over. Without it a Store serves what it began with.
-func (s *Store) Run(ctx context.Context) { s.source.run(ctx, s) }
+func (s *Store) Run(ctx context.Context) { s.source.Run(ctx, s) }
 
 // Status tells what serves, and what does not.
 func (s *Store) Status() Status {
@@ -94,15 +109,28 @@ func (s *Store) Status() Status {
 	return s.status
 }
 
-// serve lets handshakes that begin from now on have the pair. The same again changes nothing.
-func (s *Store) serve(pair tlsutil.Pair) error {
+// Waits says what handshakes wait for, for example "the certificate in Secret shop/router:
+// it does not exist", or "" once there is a certificate.
+func (s *Store) Waits() string {
+	if s.pair.Load() != nil {
+		return ""
+	}
+	status := s.Status()
+	return fmt.Sprintf("the certificate in %s: %v", s.source.Name(), cmp.Or(status.Refused, status.Lacking, errNotRead))
+}
+
+var errNotRead = errors.New("it was not read yet")
+
+// Serve lets handshakes that begin from now on have the pair. The same again changes
+// nothing. The error is a *tlsutil.PairError if it cannot be served; then what served does.
+func (s *Store) Serve(pair tlsutil.Pair) error {
 	certificate, facts, err := parse(pair)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.status.Refused = nil
+	s.status.Refused, s.status.Lacking = nil, nil
 	if serving := s.pair.Load(); serving != nil && slices.EqualFunc(serving.Certificate, certificate.Certificate, bytes.Equal) {
 		return nil
 	}
@@ -126,14 +154,33 @@ func parse(pair tlsutil.Pair) (tls.Certificate, tlsutil.Facts, error) {
 	return certificate, facts, err
 }
 
-// refuse notes why the source's state does not serve. The same reason again is not news.
-func (s *Store) refuse(err error) {
+// Refuse notes why the source's state does not serve. The same reason again is not news.
+func (s *Store) Refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.status.Lacking = nil
 	if s.status.Refused != nil && s.status.Refused.Error() == err.Error() {
 		return
 	}
 	s.status.Refused = err
 	s.status.Refusals++
-	s.Log.Error("certificate refused, the previous one serves on", observe.KeyError, err)
+	s.Log.Error("certificate refused, "+s.rest(), observe.KeyError, err)
+}
+
+// Lack notes why the source says nothing, or has nothing. The same reason again is not news.
+func (s *Store) Lack(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.status.Lacking == nil || s.status.Lacking.Error() != err.Error() {
+		s.Log.Warn("no certificate to be had, "+s.rest(), observe.KeyError, err)
+	}
+	s.status.Lacking = err
+}
+
+// rest says what handshakes have while the source has nothing for them.
+func (s *Store) rest() string {
+	if s.pair.Load() == nil {
+		return "and none serves yet"
+	}
+	return "the previous one serves on"
 }
