@@ -71,6 +71,9 @@ func (r *Router) negotiate(ctx context.Context, c *proxy.Conn, client *client) (
 		case session.AnswerNo:
 			_, err = client.conn.Write([]byte{'N'})
 		case session.StartTLS:
+			if c.Arrived() {
+				return packet, 0, session.ErrEarly
+			}
 			if _, err = client.conn.Write([]byte{'S'}); err == nil {
 				err = r.secure(ctx, c, client, false)
 			}

@@ -154,6 +154,10 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
+// Arrived tells whether bytes have come that nobody has read: more than the peer should
+// have sent by now, where a protocol takes turns. It may be called by the reader only.
+func (c *Conn) Arrived() bool { return len(c.unread) > 0 || c.heard() }
+
 // CloseWrite ends the stream to the peer and leaves the other one open. The
 // error is errors.ErrUnsupported if the connection has no such half.
 func (c *Conn) CloseWrite() error {

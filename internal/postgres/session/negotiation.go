@@ -81,6 +81,9 @@ func Unreadable(err error) *RefusalError {
 
 // Refusals that the shell of a session makes.
 var (
+	// ErrEarly is for bytes that came in clear where a TLS handshake is to begin: somebody
+	// on the way may have put them there (CVE-2021-23214).
+	ErrEarly = refuse(ProtocolViolation, "", "unencrypted bytes after a request for encryption")
 	// ErrTooMany is for connections beyond the limit.
 	ErrTooMany = refuse(TooManyConnections, "try again later", "the router has too many connections")
 	// ErrTooManyOfDeployment, ErrTooManyOfNetwork and ErrAuthFailures are for limits of
