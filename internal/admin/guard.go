@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// guard refuses what a browser may be tricked into: requests under a name that
+// Guard refuses what a browser may be tricked into: requests under a name that
 // somebody else resolves to this address (DNS rebinding), and writes from foreign
 // pages; and it tells browsers to trust nothing but the page itself.
-func guard(next http.Handler) http.Handler {
+func Guard(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

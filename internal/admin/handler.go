@@ -47,7 +47,7 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /why/{kind}/{name}", a.whyPage)
 	mux.HandleFunc("GET /why/{kind}/{namespace}/{name}", a.whyPage)
 	profiles(mux)
-	return guard(mux)
+	return Guard(mux)
 }
 
 func profiles(mux *http.ServeMux) {

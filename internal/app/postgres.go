@@ -37,8 +37,8 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	r := postgres.New(postgres.Options{
 		Resolver: servers, Waits: append(servers.waits, certificateWaits(store)...), TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol, Servers: secure,
 		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
-		Limits: postgres.Limits(c.Limits),
-		Peers:  others.asked(), CancelOnDisconnect: c.CancelOnDisconnect,
+		Limits: postgres.Limits(c.Limits), Endpoints: servers.endpoints, Problems: servers.problems,
+		Peers: others.asked(), CancelOnDisconnect: c.CancelOnDisconnect,
 	})
 	clients, err := listen(ctx, "--proxy-start-port", c.Address())
 	if err != nil {
@@ -48,12 +48,17 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	if err != nil {
 		return errors.Join(err, clients.Close(), others.close())
 	}
+	routes, err := listenAdmin(ctx, c, io)
+	if err != nil {
+		return errors.Join(err, clients.Close(), health.Close(), others.close())
+	}
 	io.Log.Info("routing", observe.KeyAddress, clients.Addr().String(), observe.KeyHealth, url(health), observe.KeyTotal, len(c.Backends))
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	beside.Go(func() { servers.run(working, r.Fence) })
 	beside.Go(func() { keep(working, store) })
 	beside.Go(func() { serveHealth(working, health, r.Health(), io) })
+	beside.Go(func() { serveAdmin(working, routes, r, io) })
 	beside.Go(func() { others.answer(working, r) })
 	err = r.Run(ctx, clients, postgres.Life{})
 	stop()

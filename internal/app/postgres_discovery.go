@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube/index"
@@ -16,6 +17,9 @@ type servers struct {
 	run func(ctx context.Context, gone func(discovery.Target))
 	// waits is what must be known before the first session.
 	waits []func() string
+	// endpoints and problems are what a cluster knows; nil where there is none.
+	endpoints func(discovery.Backend) []postgres.Endpoint
+	problems  func() map[string]int
 }
 
 func findServers(c config.Postgres, io IO) (servers, error) {
@@ -30,7 +34,31 @@ func findServers(c config.Postgres, io IO) (servers, error) {
 	if err != nil {
 		return servers{}, err
 	}
-	return servers{Resolver: d, run: d.Run, waits: []func() string{d.Waiting}}, nil
+	return servers{Resolver: d, run: d.Run, waits: []func() string{d.Waiting}, endpoints: endpointsOf(d), problems: problemsOf(d)}, nil
+}
+
+func endpointsOf(d *kube.Discovery) func(discovery.Backend) []postgres.Endpoint {
+	return func(b discovery.Backend) []postgres.Endpoint {
+		known, ok := d.Describe(b.Deployment, b.Pooled)
+		if !ok || known.ByName != "" {
+			return []postgres.Endpoint{{Address: b.Address(), Ready: ok}}
+		}
+		var out []postgres.Endpoint
+		for _, e := range known.Endpoints {
+			out = append(out, postgres.Endpoint{Address: e.Address, Ready: e.Ready})
+		}
+		return out
+	}
+}
+
+func problemsOf(d *kube.Discovery) func() map[string]int {
+	return func() map[string]int {
+		counts := map[string]int{}
+		for _, p := range d.Problems() {
+			counts[string(p.Reason)]++
+		}
+		return counts
+	}
 }
 
 // Servers answer where sessions would go, and why.

@@ -23,8 +23,11 @@ type Postgres struct {
 	ListenAddress netip.Addr
 	// Port is for clients, HealthPort for health and metrics; 0 is any free port.
 	Port, HealthPort int
-	TLS              TLS
-	ServerTLS        ServerTLS
+	// AdminAddress answers /routes, host:port. AdminGiven is false for the default.
+	AdminAddress string
+	AdminGiven   bool
+	TLS          TLS
+	ServerTLS    ServerTLS
 	// ProxyProtocol says from whom headers of the PROXY protocol are taken.
 	ProxyProtocol proxyprotocol.Policy
 	// SNISuffix is what host names of deployments end in, without the dot before it;

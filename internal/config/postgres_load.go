@@ -41,6 +41,7 @@ func LoadPostgres(src Source) (LoadedPostgres, error) {
 	c.settle()
 	c.discovery()
 	c.limits()
+	c.admin()
 	c.listeners()
 	c.certificate()
 	c.serverTLS()

@@ -42,6 +42,8 @@ type Options struct {
 	// Waits are asked, when somebody asks whether the router is ready, what it still waits
 	// for, such as "the first list of Services"; "" is nothing. Never nil functions.
 	Waits []func() string
+	// Endpoints are those of a backend, in order; nil where each has one, by its name.
+	Endpoints func(discovery.Backend) []Endpoint
 	// Problems are what is wrong with what was discovered, by reason; nil for nothing.
 	Problems func() map[string]int
 	// Metrics is what Router.Metrics serves; nil makes it.
