@@ -54,7 +54,7 @@ func (b *balancer) probing(ctx context.Context, t *testing.T) {
 	for {
 		select {
 		case <-tick.C:
-			b.probe(t)
+			b.probe(t) //nolint:contextcheck // it asks within the test's own
 		case <-ctx.Done():
 			return
 		}

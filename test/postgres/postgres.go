@@ -42,6 +42,8 @@ type Options struct {
 	Access string
 	// Settings are those of postgresql.conf.
 	Settings map[string]string
+	// Port is where it listens; 0 is a free one.
+	Port int
 	// Version is which PostgreSQL it is.
 	Version Version
 }
@@ -66,11 +68,14 @@ func Start(tb testing.TB, o Options) *Server {
 	}
 	ctx, cancel := context.WithTimeout(tb.Context(), startTime)
 	defer cancel()
-	port, err := rig.FreePort(ctx)
-	if err != nil {
-		tb.Fatal(err)
+	if o.Port == 0 {
+		port, err := rig.FreePort(ctx)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		o.Port = int(port)
 	}
-	s := &Server{Port: int(port), Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), log: new(rig.Output)}
+	s := &Server{Port: o.Port, Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)), log: new(rig.Output)}
 	dir := directory(tb)
 	bin := reachable(tb, o.Version, dir)
 	s.run(ctx, tb, bin+"/initdb", "-D", dir+"/data", "-U", "postgres", "--pwfile", dir+"/password", "-A", o.Auth, "--no-sync", "--no-instructions")

@@ -144,3 +144,6 @@ func (r *Router) until(tb testing.TB, condition func() bool) {
 		}
 	}
 }
+
+// PID is that of the router's process.
+func (r *Router) PID() int { return r.cmd.Process.Pid }
