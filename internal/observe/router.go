@@ -31,6 +31,7 @@ type RouterMetrics struct {
 	Problems          *prometheus.GaugeVec // reason
 	Deployments       prometheus.Gauge
 	CertificateExpiry prometheus.Gauge // Unix seconds
+	CertRefused       prometheus.Gauge // 0 or 1
 	Ready             prometheus.Gauge
 	Build             *prometheus.GaugeVec // version, go
 

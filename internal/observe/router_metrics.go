@@ -74,8 +74,13 @@ func (m *RouterMetrics) describeConnections(c *catalog) {
 	}).WithLabelValues()
 	m.CertificateExpiry = c.gauge(Metric{
 		Name:  "gatehouse_postgres_certificate_expiry_timestamp_seconds",
-		Help:  "When the certificate in use expires, in seconds since 1970; 0 without TLS.",
+		Help:  "When the certificate in use expires, in seconds since 1970; 0 without TLS, and before there is one.",
 		Watch: "Alert when it is near: one that the router did not make itself is not renewed by it.",
+	}).WithLabelValues()
+	m.CertRefused = c.gauge(Metric{
+		Name:  "gatehouse_postgres_certificate_refused",
+		Help:  "1 while the files or the Secret of the certificate hold what cannot be served; the one before serves on, if there is one.",
+		Watch: "Alert on 1: a renewal has no effect. The log has the reason.",
 	}).WithLabelValues()
 }
 

@@ -3,6 +3,8 @@ package postgres
 import (
 	"net/http"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 )
 
 // traffic are bytes carried, from the client and from the server.
@@ -95,7 +97,19 @@ func (r *Router) measureAround() {
 		}
 	}
 	if r.options.TLS != nil {
-		m.CertificateExpiry.Set(unix(r.options.TLS.Status().Facts.NotAfter))
+		m.certificate(r.options.TLS.Status())
+	}
+}
+
+// certificate tells of the one that serves, if there is one yet, and whether it should be
+// another.
+func (m *meter) certificate(s tlsstore.Status) {
+	if s.Loads > 0 {
+		m.CertificateExpiry.Set(unix(s.Facts.NotAfter))
+	}
+	m.CertRefused.Set(0)
+	if s.Refused != nil {
+		m.CertRefused.Set(1)
 	}
 }
 
