@@ -40,9 +40,47 @@ func direct(t *testing.T, server *pgtest.Server) *pgx.Conn {
 	return conn
 }
 
+// bare is a session that has logged in, and nothing but its connection: pgx, when that
+// breaks, would send a cancel of its own.
+func bare(t *testing.T, address, more string) net.Conn {
+	t.Helper()
+	conn, err := connect(t, address, "postgres.orders", more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hijacked, err := conn.PgConn().Hijack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = hijacked.Conn.Close() })
+	return hijacked.Conn
+}
+
+// query sends a statement, and waits for no answer.
+func query(t *testing.T, c net.Conn, statement string) {
+	t.Helper()
+	raw, err := (&pgproto3.Query{String: statement}).Encode(nil)
+	if err = errors.Join(err, write(c, raw)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// done waits until the server has answered all that was asked.
+func done(t *testing.T, c net.Conn, status byte) {
+	t.Helper()
+	for from := pgproto3.NewFrontend(c, c); ; {
+		message, err := from.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ready, ok := message.(*pgproto3.ReadyForQuery); ok && ready.TxStatus == status {
+			return
+		}
+	}
+}
+
 // socket is the TCP connection of a session.
-func socket(conn *pgx.Conn) *net.TCPConn {
-	c := conn.PgConn().Conn()
+func socket(c net.Conn) *net.TCPConn {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
 	}
@@ -51,17 +89,6 @@ func socket(conn *pgx.Conn) *net.TCPConn {
 
 // reset closes as a kernel does whose process has died.
 func reset(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) }
-
-// run starts a statement; its end is returned by wait.
-func run(t *testing.T, conn *pgx.Conn, statement string) (wait func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = conn.PgConn().Exec(context.WithoutCancel(t.Context()), statement).ReadAll()
-	}()
-	return func() { <-done }
-}
 
 const sleep = "select pg_sleep(600)"
 
@@ -83,17 +110,13 @@ func TestClientsThatVanish(t *testing.T) {
 		"in transactions": {"sslmode=disable", "begin; " + sleep, reset},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := connect(t, address, "postgres.orders", c.more)
-			if err != nil {
-				t.Fatal(err)
-			}
-			wait := run(t, conn, c.statement)
+			conn := bare(t, address, c.more)
+			query(t, conn, c.statement)
 			asleep(t, see, 1)
 			if err := c.vanish(socket(conn)); err != nil {
 				t.Fatal(err)
 			}
 			asleep(t, see, 0)
-			wait()
 			vanished++
 			eventually(t, "it is counted", func() bool { return router.Cancels().Count(cancel.Vanished) == vanished })
 		})
@@ -107,44 +130,49 @@ func TestClientsThatLeaveNothing(t *testing.T) {
 	if _, err := see.Exec(t.Context(), "create table kept (n int)"); err != nil {
 		t.Fatal(err)
 	}
+	shut := func(_ *testing.T, c *net.TCPConn) error { return c.Close() }
+	goodbye := "X\x00\x00\x00\x04"
 	for name, c := range map[string]struct {
 		on     bool
 		before string
-		leave  func(*testing.T, *pgx.Conn) error
+		status byte
+		leave  func(*testing.T, *net.TCPConn) error
 	}{
-		"idle":             {true, "select 1", func(_ *testing.T, c *pgx.Conn) error { return socket(c).Close() }},
-		"idle, reset":      {true, "select 1", func(_ *testing.T, c *pgx.Conn) error { return reset(socket(c)) }},
-		"in a transaction": {true, "begin", func(_ *testing.T, c *pgx.Conn) error { return socket(c).Close() }},
-		"goodbye":          {true, "select 1", func(t *testing.T, c *pgx.Conn) error { return c.Close(t.Context()) }},
-		"goodbye after a statement": {true, "select 1", func(_ *testing.T, c *pgx.Conn) error {
-			raw, err := (&pgproto3.Query{String: "insert into kept select 1 from pg_sleep(0.3)"}).Encode(nil)
-			err = errors.Join(err, write(socket(c), append(raw, "X\x00\x00\x00\x04"...)))
-			return errors.Join(err, socket(c).Close())
-		}},
-		"off by default": {false, "select 1", func(t *testing.T, c *pgx.Conn) error {
-			wait := run(t, c, "insert into kept select 2 from pg_sleep(2)")
-			defer wait()
+		"idle":             {true, "select 1", 'I', shut},
+		"idle, reset":      {true, "select 1", 'I', func(_ *testing.T, c *net.TCPConn) error { return reset(c) }},
+		"in a transaction": {true, "begin", 'T', shut},
+		"goodbye":          {true, "select 1", 'I', func(_ *testing.T, c *net.TCPConn) error { return errors.Join(write(c, []byte(goodbye)), c.Close()) }},
+		"goodbye after a statement": {true, "select 1", 'I', func(t *testing.T, c *net.TCPConn) error {
+			query(t, c, "insert into kept select 1 from pg_sleep(2)")
+			err := write(c, []byte(goodbye))
 			asleep(t, see, 1)
-			return reset(socket(c))
+			return errors.Join(err, c.Close())
+		}},
+		"off by default": {false, "select 1", 'I', func(t *testing.T, c *net.TCPConn) error {
+			query(t, c, "insert into kept select 2 from pg_sleep(2)")
+			asleep(t, see, 1)
+			return reset(c)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			router, address := serve(t, postgres.Options{Resolver: table(t, "orders="+server.Address), CancelOnDisconnect: c.on})
-			conn, err := connect(t, address, "postgres.orders", "sslmode=disable")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := conn.Exec(t.Context(), c.before); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.leave(t, conn); err != nil {
+			conn := bare(t, address, "sslmode=disable")
+			query(t, conn, c.before)
+			done(t, conn, c.status)
+			if err := c.leave(t, socket(conn)); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "the session is over", func() bool {
-				ctx, done := context.WithTimeout(t.Context(), time.Minute)
-				defer done()
-				return router.Leave(ctx) == nil
+				var left int
+				const count = "select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
+				err := see.QueryRow(t.Context(), count).Scan(&left)
+				return err == nil && left == 0
 			})
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			if err := router.Leave(ctx); err != nil {
+				t.Fatal(err)
+			}
 			for outcome, n := range router.Cancels().All() {
 				if n != 0 {
 					t.Errorf("%d cancels are %s", n, outcome)
@@ -168,19 +196,11 @@ func TestDrainCancelsWhatItCuts(t *testing.T) {
 	router, address := serve(t, postgres.Options{Resolver: table(t, "orders="+server.Address)})
 	const busy = 20
 	for range busy {
-		conn, err := connect(t, address, "postgres.orders", "sslmode=disable")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer run(t, conn, sleep)()
+		query(t, bare(t, address, "sslmode=disable"), sleep)
 	}
-	waits, err := connect(t, address, "postgres.orders", "sslmode=disable")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := waits.Exec(t.Context(), "begin"); err != nil {
-		t.Fatal(err)
-	}
+	waits := bare(t, address, "sslmode=disable")
+	query(t, waits, "begin")
+	done(t, waits, 'T')
 	asleep(t, see, busy)
 	now, cut := context.WithCancel(t.Context())
 	cut()
@@ -200,15 +220,10 @@ func TestFenceCancels(t *testing.T) {
 	see := direct(t, server)
 	resolver := newEndpoints(server.Address)
 	router, address := serve(t, postgres.Options{Resolver: resolver})
-	conn, err := connect(t, address, "postgres.orders", "sslmode=disable")
-	if err != nil {
-		t.Fatal(err)
-	}
-	wait := run(t, conn, sleep)
+	query(t, bare(t, address, "sslmode=disable"), sleep)
 	asleep(t, see, 1)
 	resolver.set(nil, nil)
 	router.Fence(target(server.Address))
-	wait()
 	asleep(t, see, 0)
 }
 
