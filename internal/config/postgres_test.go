@@ -204,7 +204,7 @@ func TestPostgresWarnings(t *testing.T) {
 		"PROXY_PROTOCOL=optional PROXY_PROTOCOL_TRUSTED=::/0": "$PROXY_PROTOCOL_TRUSTED trusts everybody (::/0): who can connect can pretend to be anybody",
 		"TLS_ENABLED=false TLS_CERT_FILE=/x":                  "$TLS_CERT_FILE has no effect: TLS is off, or its mode is not file",
 		"PROXY_START_PORT=2 POSTGRESQL_PROXY_START_PORT=2":    "",
-		"POD_NAMESPACE=x TLS_X=1":                             "",
+		"POD_NAMESPACE=x TLS_X=1 SSL_CERT_FILE=/etc/ca.pem":   "",
 	} {
 		got, err := router(append([]string{oneBackend}, strings.Fields(environ)...))
 		if err != nil {

@@ -24,6 +24,7 @@ func TestEndpoints(t *testing.T) {
 		{"a pod goes", podGoes},
 		{"of two Services the older one serves", conflict},
 		{"a Service leads out of the cluster", externalName},
+		{"the API is asked little", asksTheAPILittle},
 		{"a Service is in another namespace", namespaces},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, newLab(t, c), one, two) })

@@ -1,6 +1,7 @@
 package discovery_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -54,6 +55,11 @@ func TestOutage(t *testing.T) {
 	l.ThawAPIServer(t)
 	if err := l.Client().CoreV1().Services(l.ns).Delete(t.Context(), "db", meta_v1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
+	}
+	for line := range strings.Lines(second.Log.String()) {
+		if !json.Valid([]byte(line)) && !strings.HasPrefix(line, "warning: ") {
+			t.Errorf("the log has a line that is not ours: %s", line)
+		}
 	}
 	until(t, "the session of a Service that was deleted ends", func() bool { return at(t, conn) == 0 })
 	until(t, "its deployment is unknown", func() bool {
