@@ -34,7 +34,7 @@ func findServers(c config.Postgres, io IO) (servers, error) {
 	if err != nil {
 		return servers{}, err
 	}
-	return servers{Resolver: d, run: d.Run, waits: []func() string{d.Waiting}, endpoints: endpointsOf(d), problems: problemsOf(d)}, nil
+	return servers{Resolver: d, run: d.Run, waits: []func() string{d.Waiting}, endpoints: endpointsOf(d), problems: d.ProblemCounts}, nil
 }
 
 func endpointsOf(d *kube.Discovery) func(discovery.Backend) []postgres.Endpoint {
@@ -48,16 +48,6 @@ func endpointsOf(d *kube.Discovery) func(discovery.Backend) []postgres.Endpoint 
 			out = append(out, postgres.Endpoint{Address: e.Address, Ready: e.Ready})
 		}
 		return out
-	}
-}
-
-func problemsOf(d *kube.Discovery) func() map[string]int {
-	return func() map[string]int {
-		counts := map[string]int{}
-		for _, p := range d.Problems() {
-			counts[string(p.Reason)]++
-		}
-		return counts
 	}
 }
 

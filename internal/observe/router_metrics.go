@@ -92,7 +92,7 @@ func (m *RouterMetrics) describeDeployments(c *catalog) {
 	}).WithLabelValues()
 	m.Problems = c.gauge(Metric{
 		Name: "gatehouse_postgres_discovery_problems", Labels: []string{"reason"},
-		Help:  "What is wrong with Services that want to be deployments now, by reason; conflicts between two are one.",
+		Help:  "What is wrong with Services that want to be deployments now, by reason; conflicts between two are one. APIUnavailable is 1 while the Kubernetes API does not answer: what was found before stays in use.",
 		Watch: "Should be 0; Events of the Services and `gatehouse postgres explain` say more.",
 	})
 	m.Ready = c.gauge(Metric{

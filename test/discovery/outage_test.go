@@ -27,6 +27,10 @@ func TestOutage(t *testing.T) {
 	if status, why := r.get(t, "/ready"); status != http.StatusOK {
 		t.Errorf("the outage made it not ready: %s", why)
 	}
+	const metric = `gatehouse_postgres_discovery_problems{reason="APIUnavailable"} 1`
+	if _, metrics := r.get(t, "/metrics"); !strings.Contains(metrics, metric) {
+		t.Errorf("the metrics lack %s", metric)
+	}
 	if port := at(t, r.session(t, "postgres.orders")); port != old.Port {
 		t.Errorf("a new session is at port %d, want %d", port, old.Port)
 	}

@@ -68,6 +68,10 @@ func conflict(t *testing.T, l lab, first, second server) {
 	if all := l.events(t, "b-second"); len(all) != 1 || !strings.HasPrefix(all[0], "DeploymentConflict: "+want) {
 		t.Errorf("events %q", all)
 	}
+	const metric = `gatehouse_postgres_discovery_problems{reason="DeploymentConflict"} 1`
+	if _, metrics := r.get(t, "/metrics"); !strings.Contains(metrics, metric) {
+		t.Errorf("the metrics lack %s", metric)
+	}
 	if port := at(t, r.session(t, "postgres.orders")); port != first.Port {
 		t.Errorf("a session is at port %d, want %d", port, first.Port)
 	}

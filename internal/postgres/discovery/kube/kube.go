@@ -63,6 +63,21 @@ func New(o Options) (*Discovery, error) {
 // Services: connection refused"; "" for nothing. It may be called at any time.
 func (d *Discovery) Waiting() string { return d.state.waiting() }
 
+// APIUnavailable is a reason beside those of Services: the API does not answer.
+const APIUnavailable = "APIUnavailable"
+
+// ProblemCounts returns how many problems there are of each reason.
+func (d *Discovery) ProblemCounts() map[string]int {
+	out := map[string]int{}
+	for _, p := range d.Problems() {
+		out[string(p.Reason)]++
+	}
+	if d.state.isAway() {
+		out[APIUnavailable] = 1
+	}
+	return out
+}
+
 // Run watches until ctx ends. It may be called once. It tells gone, unless that is nil,
 // each target at which sessions must not stay any more, one after the other; gone may not
 // wait for long.

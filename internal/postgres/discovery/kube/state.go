@@ -86,6 +86,12 @@ func (f *feedState) done() (all bool) {
 	return !slices.ContainsFunc(f.of.feeds, func(f *feedState) bool { return !f.listed })
 }
 
+func (s *state) isAway() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.away.IsZero()
+}
+
 // waiting says what is waited for, and why; "" for nothing.
 func (s *state) waiting() string {
 	s.mu.Lock()
