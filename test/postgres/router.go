@@ -60,7 +60,7 @@ func Route(tb testing.TB, flags ...string) *Router {
 	}
 	ended := make(chan struct{})
 	r := &Router{Log: new(rig.Output), Ended: ended}
-	r.cmd = exec.Command(binary, append([]string{"postgres", "--proxy-start-port=0", "--health-server-port=0", "--admin-address=127.0.0.1:0"}, flags...)...) //nolint:noctx // the clean-up ends it
+	r.cmd = exec.Command(binary, append([]string{"postgres", "--listen-address=127.0.0.1", "--proxy-start-port=0", "--health-server-port=0", "--admin-address=127.0.0.1:0"}, flags...)...) //nolint:noctx // the clean-up ends it
 	r.cmd.Stderr = r.Log
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := r.cmd.Start(); err != nil {
