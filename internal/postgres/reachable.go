@@ -23,9 +23,11 @@ type silence struct{ since time.Time }
 
 // long looks once, and tells whether nothing at all has come back for so long. A side
 // that has stopped reading, as a client in a pager or a server that waits for a lock,
-// still acknowledges, and may take its time.
-func (s *silence) long(c net.Conn, now time.Time, limit time.Duration) bool {
+// still acknowledges, and may take its time: its kernel is silent for about a second,
+// while it drops what it has no room for, and then says that it has none.
+func (s *silence) long(c net.Conn, limit time.Duration) bool {
 	waits, last := proxy.Unanswered(c)
+	now := time.Now()
 	switch {
 	case !waits:
 		s.since = time.Time{}
@@ -45,23 +47,23 @@ func (r *Router) cutUnreachable(ctx context.Context, every, limit time.Duration)
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-tick.C:
+		case <-tick.C: // whose time may be long ago
 			for _, s := range r.roster.sessions() {
-				s.look(now, limit)
+				s.look(limit)
 			}
 		}
 	}
 }
 
 // look is called by one goroutine.
-func (s *running) look(now time.Time, limit time.Duration) {
+func (s *running) look(limit time.Duration) {
 	s.mu.Lock()
 	server := s.server
 	s.mu.Unlock()
 	if server == nil {
 		return
 	}
-	if s.silences[0].long(s.client, now, limit) || s.silences[1].long(server, now, limit) {
+	if s.silences[0].long(s.client, limit) || s.silences[1].long(server, limit) {
 		s.cut(errPeerUnreachable)
 	}
 }
