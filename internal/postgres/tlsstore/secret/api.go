@@ -3,6 +3,7 @@ package secret
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -28,8 +29,8 @@ type api struct {
 }
 
 // newAPI knows Secrets alone: a client of everything would be most of the binary. It tells
-// heard of each answer, and of each attempt that had none: requests are tried several
-// times, and a watch whose connection breaks looks like one that has ended.
+// heard of each answer to a read, and of each attempt that had none: requests are tried
+// several times, and a watch whose connection breaks looks like one that has ended.
 func newAPI(config *rest.Config, namespace, name string, heard func(context.Context, error)) (*api, error) {
 	scheme := runtime.NewScheme()
 	version := core_v1.SchemeGroupVersion
@@ -53,7 +54,7 @@ type listener struct {
 // asked.
 func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := l.next.RoundTrip(r)
-	if err != nil || answer.StatusCode < http.StatusBadRequest {
+	if r.Method == http.MethodGet && (err != nil || answer.StatusCode < http.StatusBadRequest) {
 		l.heard(r.Context(), err)
 	}
 	return answer, err
@@ -90,7 +91,8 @@ func (a *api) write(ctx context.Context, request *rest.Request, secret *core_v1.
 	return request.Namespace(a.namespace).Resource("secrets").Body(secret).Do(ctx).Error()
 }
 
-// cause is an error without the request's query, which says nothing to people.
+// cause is an error without what says nothing to people: the query of a request, and the
+// port of this side, which makes the same error another one each time.
 func cause(err error) error {
 	e, ok := errors.AsType[*url.Error](err)
 	if !ok {
@@ -101,5 +103,9 @@ func cause(err error) error {
 		return err
 	}
 	u.RawQuery = ""
-	return &url.Error{Op: e.Op, URL: u.String(), Err: e.Err}
+	why := e.Err
+	if o, ok := errors.AsType[*net.OpError](why); ok {
+		why = o.Err
+	}
+	return &url.Error{Op: e.Op, URL: u.String(), Err: why}
 }

@@ -50,10 +50,15 @@ func (f *follower) now() state {
 	return f.last
 }
 
+// change tells whoever waits for news, unless there is none: another error is none.
 func (f *follower) change(by func(*state)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	before := f.last
 	by(&f.last)
+	if f.last.known == before.known && f.last.secret == before.secret && (f.last.away == nil) == (before.away == nil) {
+		return
+	}
 	select {
 	case f.news <- struct{}{}:
 	default:

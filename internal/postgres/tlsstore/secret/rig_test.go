@@ -87,10 +87,11 @@ type running struct {
 
 func (w *world) run(t *testing.T, now func() time.Time) running {
 	t.Helper()
-	source, err := New(w.config, w.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return start(t, must(New(w.config, w.Options))(t), now)
+}
+
+func start(t *testing.T, source *Source, now func() time.Time) running {
+	t.Helper()
 	r := running{log: new(lines)}
 	r.Store = tlsstore.New(source, tlsstore.Options{Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: now})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

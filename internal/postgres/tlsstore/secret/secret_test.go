@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,6 +139,26 @@ func (w *world) agree(t *testing.T, now func() time.Time, does, before string) s
 		t.Errorf("%d routers say %q, want one", count, does)
 	}
 	return found
+}
+
+// A router that runs on renews what it serves before its end.
+func TestRenewInTime(t *testing.T) {
+	w := newWorld(t, cluster.Shared(t), "create", "update")
+	source := must(New(w.config, w.Options))(t)
+	source.look = 20 * time.Millisecond
+	var later atomic.Int64 // days
+	r := start(t, source, func() time.Time { return time.Now().Add(time.Duration(later.Load()) * day) })
+	r.until(t, "serves", func() bool { return r.Waits() == "" })
+	for i, days := range []int64{340, 680, 1020} {
+		later.Store(days)
+		r.until(t, "renews", func() bool { return r.Status().Loads == uint64(i)+2 })
+		if left := r.Status().Facts.NotAfter.Sub(r.Now()); left < 364*day {
+			t.Errorf("on day %d the new one is over in %s", days, left)
+		}
+	}
+	if n := r.log.count("certificate renewed"); n != 3 {
+		t.Errorf("it was renewed %d times: %s", n, r.log)
+	}
 }
 
 // Only what we made, by its annotation and its signature, is renewed.

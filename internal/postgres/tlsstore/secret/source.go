@@ -29,6 +29,7 @@ type Options struct {
 type Source struct {
 	Options
 	follow *follower
+	look   time.Duration // how often the time is looked at: it makes certificates expire
 }
 
 // New returns the source; it asks nothing before Run. The error says what is wrong with
@@ -38,7 +39,7 @@ func New(config *rest.Config, o Options) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the cluster cannot be asked for certificates: %w", err)
 	}
-	return &Source{Options: o, follow: f}, nil
+	return &Source{Options: o, follow: f, look: time.Minute}, nil
 }
 
 // Name implements [tlsstore.Source].
@@ -49,12 +50,8 @@ func (s *Source) Origin() slog.Attr { return slog.String(observe.KeyFrom, s.Name
 
 func (s *Source) object() string { return s.Namespace + "/" + s.Object }
 
-const (
-	// look is how often the time is looked at: it makes certificates expire.
-	look = time.Minute
-	// again is how long after a write that failed the next one is tried.
-	again = 10 * time.Second
-)
+// again is how long after a write that failed the next one is tried.
+const again = 10 * time.Second
 
 // Run implements [tlsstore.Source].
 func (s *Source) Run(ctx context.Context, to *tlsstore.Store) {
@@ -96,7 +93,7 @@ func (r *reader) read(ctx context.Context) time.Duration {
 	default:
 		return r.found(ctx, now.secret)
 	}
-	return look
+	return r.look
 }
 
 // tell says when the API goes away after it has answered once, and that it is back.
@@ -116,11 +113,11 @@ func (r *reader) tell(now state) {
 func (r *reader) missing(ctx context.Context) time.Duration {
 	if !r.Generate {
 		r.to.Lack(errors.New(`it does not exist; create it, for example with "kubectl create secret tls", or turn TLS_AUTO_GENERATE on`))
-		return look
+		return r.look
 	}
 	if r.served != nil && !ours(r.served) {
 		r.to.Lack(errors.New("it was deleted; create it again"))
-		return look
+		return r.look
 	}
 	return r.wrote(r.generate(ctx), "made", "create")
 }
@@ -129,7 +126,7 @@ func (r *reader) found(ctx context.Context, secret *core_v1.Secret) time.Duratio
 	if secret != r.served { // or it would clear what was said of a write
 		if err := r.to.Serve(pair(secret)); err != nil {
 			r.to.Refuse(describe(secret, err))
-			return look
+			return r.look
 		}
 		r.served = secret
 	}
@@ -137,13 +134,13 @@ func (r *reader) found(ctx context.Context, secret *core_v1.Secret) time.Duratio
 		return r.wrote(r.renew(ctx, secret), "renewed", "update")
 	}
 	r.to.Warn()
-	return look
+	return r.look
 }
 
 // wrote takes how a write ended; what was written comes back through the watch.
 func (r *reader) wrote(err error, done, verb string) time.Duration {
 	if err == nil {
-		return look
+		return r.look
 	}
 	r.to.Lack(fmt.Errorf("it cannot be %s: %w; allow this router to %s it, or make it yourself and turn TLS_AUTO_GENERATE and TLS_AUTO_RENEW off", done, cause(err), verb))
 	return again
