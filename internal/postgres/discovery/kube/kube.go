@@ -3,12 +3,14 @@ package kube
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube/index"
 )
@@ -97,9 +99,9 @@ func (d *Discovery) Run(ctx context.Context, gone func(discovery.Target)) {
 
 // apply does what a change means for others. Slices that the first list of them brings
 // are not fetched.
-func (d *Discovery) apply(e index.Effects, slices *feedState) {
+func (d *Discovery) apply(e index.Effects, listed *feedState) {
 	d.tell(e)
-	if slices.begun() {
+	if listed.begun() {
 		for _, service := range e.Fetch {
 			d.fetches.Add(service)
 		}
@@ -115,5 +117,6 @@ func (d *Discovery) listed(f *feedState) {
 	if f.done() {
 		d.Synced()
 		close(d.known)
+		d.state.log.Info("the cluster's servers are known", observe.KeyTotal, len(slices.Collect(d.All())))
 	}
 }
