@@ -30,7 +30,8 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	if err != nil {
 		return err
 	}
-	others, err := meetReplicas(ctx, c, io)
+	metrics := observe.NewRouterMetrics()
+	others, err := meetReplicas(ctx, c, metrics, io)
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 		Resolver: servers, Waits: append(servers.waits, certificateWaits(store)...), TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol, Servers: secure,
 		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
 		Limits: postgres.Limits(c.Limits), Endpoints: servers.endpoints, Problems: servers.problems,
-		Peers: others.asked(), CancelOnDisconnect: c.CancelOnDisconnect,
+		Metrics: metrics, Peers: others.asked(), CancelOnDisconnect: c.CancelOnDisconnect,
 	})
 	clients, err := listen(ctx, "--proxy-start-port", c.Address())
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
-	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel/peer"
 )
 
@@ -19,12 +18,13 @@ type replicas struct {
 	listener net.Listener
 	keys     *peer.Keyring
 	client   *peer.Client
-	tally    *cancel.Tally[peer.Outcome]
+	count    func(peer.Outcome)
 	io       IO
 }
 
-// meetReplicas listens for the others, and asks nobody yet.
-func meetReplicas(ctx context.Context, c config.Postgres, io IO) (replicas, error) {
+// meetReplicas listens for the others, and asks nobody yet. What becomes of questions is
+// counted in m.
+func meetReplicas(ctx context.Context, c config.Postgres, m *observe.RouterMetrics, io IO) (replicas, error) {
 	if c.CancelPeers.KeyFile == "" {
 		return replicas{}, nil
 	}
@@ -38,11 +38,11 @@ func meetReplicas(ctx context.Context, c config.Postgres, io IO) (replicas, erro
 		return replicas{}, err
 	}
 	self, _ := netip.ParseAddrPort(l.Addr().String())
-	tally := cancel.NewTally(peer.Outcomes())
+	count := func(o peer.Outcome) { m.CancelPeers.WithLabelValues(string(o)).Inc() }
 	io.Log.Info("answering cancel peers", observe.KeyAddress, self.String())
 	return replicas{
-		listener: l, keys: keys, tally: tally, io: io,
-		client: peer.NewClient(peer.ClientOptions{Peers: c.CancelPeers.Addresses, Self: self, Keys: keys, Tally: tally, Log: io.Log}),
+		listener: l, keys: keys, count: count, io: io,
+		client: peer.NewClient(peer.ClientOptions{Peers: c.CancelPeers.Addresses, Self: self, Keys: keys, Count: count, Log: io.Log}),
 	}, nil
 }
 
@@ -59,7 +59,7 @@ func (r replicas) answer(ctx context.Context, router *postgres.Router) {
 	if r.listener == nil {
 		return
 	}
-	s := peer.NewServer(peer.ServerOptions{Keys: r.keys, Deliver: router.Deliver, Tally: r.tally, Log: r.io.Log})
+	s := peer.NewServer(peer.ServerOptions{Keys: r.keys, Deliver: router.Deliver, Count: r.count, Log: r.io.Log})
 	if err := s.Serve(ctx, r.listener); err != nil {
 		r.io.Log.Error("cancel peers are not answered any more", observe.KeyError, err)
 	}

@@ -24,6 +24,7 @@ type RouterMetrics struct {
 	Fenced            *prometheus.CounterVec // deployment
 	AuthFailures      *prometheus.CounterVec // deployment
 	Cancels           *prometheus.CounterVec // outcome
+	CancelPeers       *prometheus.CounterVec // outcome
 	Connections       *prometheus.GaugeVec   // state
 	Dropped           *prometheus.CounterVec // why
 	AcceptFailures    prometheus.Counter

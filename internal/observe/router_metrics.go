@@ -49,6 +49,11 @@ func (m *RouterMetrics) describeSessions(c *catalog) {
 		Help:  "Cancels, by outcome: known (a session here), peer (of another replica), unknown, limited (too many), failed, unroutable (in clear, beside passthrough), vanished and cut (sent by the router itself).",
 		Watch: "unknown with several replicas: set CANCEL_PEERS; limited or much unknown is somebody who guesses keys.",
 	})
+	m.CancelPeers = c.counter(Metric{
+		Name: "gatehouse_postgres_cancel_peer_questions_total", Labels: []string{"outcome"},
+		Help:  "Questions about cancels between replicas, by outcome: asked_known, asked_unknown, asked_failed, asked_silent (no answer), one for each peer that was asked; heard_known, heard_unknown and heard_failed that were answered; heard_malformed, heard_version, heard_forged (another key), heard_stale (clocks differ), heard_replayed and heard_busy that were dropped.",
+		Watch: "asked_silent that lasts is a peer that cannot be reached, or has another key or clock; heard_forged or heard_replayed without a change of the key is somebody else on the port.",
+	})
 }
 
 func (m *RouterMetrics) describeConnections(c *catalog) {

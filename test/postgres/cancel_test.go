@@ -23,15 +23,21 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/test/rig"
 )
 
-// replicas are two routers that share a key, each with both in its list.
-func replicas(t *testing.T, server *pgtest.Server) [2]*pgtest.Router {
+// sharedKey is a file with a key for replicas.
+func sharedKey(t *testing.T) string {
 	t.Helper()
-	key := filepath.Join(t.TempDir(), "key")
-	shared := make([]byte, 32)
-	_, _ = rand.Read(shared)
-	if err := os.WriteFile(key, shared, 0o400); err != nil {
+	path := filepath.Join(t.TempDir(), "key")
+	key := make([]byte, 32)
+	_, _ = rand.Read(key)
+	if err := os.WriteFile(path, key, 0o400); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// replicas are two routers with a key each, and both in their lists.
+func replicas(t *testing.T, server *pgtest.Server, keys [2]string) [2]*pgtest.Router {
+	t.Helper()
 	var ports [2]string
 	for i := range ports {
 		port, err := rig.FreePort(t.Context())
@@ -42,7 +48,7 @@ func replicas(t *testing.T, server *pgtest.Server) [2]*pgtest.Router {
 	}
 	var out [2]*pgtest.Router
 	for i := range out {
-		out[i] = pgtest.Route(t, "--static-backends=orders="+server.Address, "--debug", "--cancel-peer-key-file="+key,
+		out[i] = pgtest.Route(t, "--static-backends=orders="+server.Address, "--cancel-peer-key-file="+keys[i],
 			"--cancel-peer-port="+ports[i], "--cancel-peers=127.0.0.1:"+ports[0]+",127.0.0.1:"+ports[1]).Ready(t)
 	}
 	return out
@@ -119,7 +125,8 @@ func running(t *testing.T, conn *pgx.Conn, want int) {
 // Ctrl-C in psql reaches the server whichever replica the cancel comes to.
 func TestCancelThroughAnotherReplica(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
-	routers := replicas(t, server)
+	key := sharedKey(t)
+	routers := replicas(t, server, [2]string{key, key})
 	see := monitor(t, server)
 	for _, mode := range []string{"sslmode=disable", "sslmode=require"} {
 		t.Run(mode, func(t *testing.T) {
@@ -140,9 +147,62 @@ func TestCancelThroughAnotherReplica(t *testing.T) {
 			running(t, see, 0)
 		})
 	}
-	if log := routers[1].Log.String(); !strings.Contains(log, `"reason":"peer"`) {
-		t.Errorf("the other replica was not asked: %s", log)
+	counted(t, routers[1], `gatehouse_postgres_cancels_total{outcome="peer"} 2`)
+	counted(t, routers[0], `gatehouse_postgres_cancel_peer_questions_total{outcome="heard_known"} 2`)
+}
+
+// counted waits until a router's metrics have a line.
+func counted(t *testing.T, r *pgtest.Router, line string) {
+	t.Helper()
+	late := time.Now().Add(20 * time.Second)
+	for range time.Tick(20 * time.Millisecond) {
+		_, metrics := r.Get(t, "/metrics")
+		if strings.Contains(metrics, "\n"+line+"\n") {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("the metrics lack %s, and the log says %s", line, r.Log)
+		}
 	}
+}
+
+// A replica with another key is not believed, and nothing that it asks for is cancelled.
+func TestCancelFromAReplicaWithAnotherKey(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Options{})
+	routers := replicas(t, server, [2]string{sharedKey(t), sharedKey(t)})
+	see := monitor(t, server)
+	psql := exec.CommandContext(t.Context(), "psql", pgtest.DSN(inTurn(t, routers), "postgres.orders", "sslmode=disable"), "-c", "select pg_sleep(600)")
+	if err := psql.Start(); err != nil {
+		t.Fatal(err)
+	}
+	running(t, see, 1)
+	if err := psql.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	counted(t, routers[1], `gatehouse_postgres_cancels_total{outcome="unknown"} 1`)
+	counted(t, routers[1], `gatehouse_postgres_cancel_peer_questions_total{outcome="asked_silent"} 1`)
+	counted(t, routers[0], `gatehouse_postgres_cancel_peer_questions_total{outcome="heard_forged"} 1`)
+	running(t, see, 1)
+	_ = psql.Process.Kill()
+	_ = psql.Wait()
+}
+
+// What a psql has asked for ends with it, if the router is told to care.
+func TestCancelOnDisconnect(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Options{})
+	router := pgtest.Route(t, "--static-backends=orders="+server.Address, "--cancel-on-disconnect").Ready(t)
+	see := monitor(t, server)
+	psql := exec.CommandContext(t.Context(), "psql", pgtest.DSN(router.Address, "postgres.orders", "sslmode=require"), "-c", "select pg_sleep(600)")
+	if err := psql.Start(); err != nil {
+		t.Fatal(err)
+	}
+	running(t, see, 1)
+	if err := psql.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = psql.Wait()
+	running(t, see, 0)
+	counted(t, router, `gatehouse_postgres_cancels_total{outcome="vanished"} 1`)
 }
 
 // cancelSafe runs a statement, cancels it once it is told to, and then sees that the
@@ -180,7 +240,8 @@ func TestCancelInsideTLS(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %s", c.version, c.more), func(t *testing.T) {
 			server := pgtest.Start(t, pgtest.Options{Version: c.version})
 			see := monitor(t, server)
-			service := inTurn(t, replicas(t, server))
+			key := sharedKey(t)
+			service := inTurn(t, replicas(t, server, [2]string{key, key}))
 			client := pgtest.Psycopg(t.Context(), t, cancelSafe, pgtest.DSN(service, "postgres.orders", c.more))
 			var failed rig.Output
 			client.Stderr = &failed

@@ -62,17 +62,18 @@ func TestPeersThatDoNotAnswer(t *testing.T) {
 	if got := c.Ask(t.Context(), mine); got != cancel.Peer {
 		t.Errorf("got %s", got)
 	}
-	expect(t, c.options.Tally, map[Outcome]uint64{AskedKnown: 1, AskedSilent: 2})
+	expect(t, c.tally, map[Outcome]uint64{AskedKnown: 1, AskedSilent: 2})
 	c.options.Timeout = time.Hour
 	if got := c.Ask(t.Context(), nobodys); got != cancel.Unknown {
 		t.Errorf("got %s", got)
 	}
-	expect(t, c.options.Tally, map[Outcome]uint64{AskedKnown: 1, AskedUnknown: 1, AskedSilent: 3})
+	expect(t, c.tally, map[Outcome]uint64{AskedKnown: 1, AskedUnknown: 1, AskedSilent: 3})
 }
 
 // The bound that users are promised.
 func TestAQuestionTakesFiveSecondsAtMost(t *testing.T) {
-	c := NewClient(ClientOptions{Peers: []string{startSilent(t).address}, Keys: keyring(t, 1), Log: quiet})
+	c := asker(t, []byte{1}, startSilent(t).address)
+	c.options.Timeout = AskTimeout
 	started := time.Now()
 	if got := c.Ask(t.Context(), mine); got != cancel.Unknown {
 		t.Errorf("got %s", got)

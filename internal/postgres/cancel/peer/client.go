@@ -46,8 +46,8 @@ type ClientOptions struct {
 	Keys *Keyring
 	// Timeout bounds a question; default AskTimeout.
 	Timeout time.Duration
-	// Tally counts; nil for nobody.
-	Tally *cancel.Tally[Outcome]
+	// Count is told the outcome of each question.
+	Count func(Outcome)
 	Log   *slog.Logger
 }
 
@@ -125,7 +125,7 @@ func (c *Client) askAll(ctx context.Context, ask func(context.Context, netip.Add
 				return
 			}
 			verdicts[i] = verdict
-			c.count(asked[verdict])
+			c.options.Count(asked[verdict])
 		})
 	}
 	wg.Wait()
@@ -165,7 +165,7 @@ func (c *Client) exchange(ctx context.Context, peer netip.AddrPort, packet []byt
 
 // silent notes a peer that did not answer. One that took its time is left alone for a while.
 func (c *Client) silent(ctx context.Context, peer netip.AddrPort, err error) {
-	c.count(AskedSilent)
+	c.options.Count(AskedSilent)
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		c.finder.leave(peer)
 	}
@@ -180,10 +180,4 @@ func explain(err error) error {
 		return errors.New("it closed the connection: its key or its clock differs, or it has too many questions")
 	}
 	return err
-}
-
-func (c *Client) count(o Outcome) {
-	if c.options.Tally != nil {
-		c.options.Tally.Add(o)
-	}
 }

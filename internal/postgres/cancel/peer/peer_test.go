@@ -89,7 +89,7 @@ func start(t *testing.T, sessions map[pgwire.Key]cancel.Outcome, fillings ...byt
 	t.Helper()
 	l := listener(t)
 	r := &replica{address: l.Addr().String(), sessions: sessions, tally: cancel.NewTally(Outcomes()), keys: keyring(t, fillings...)}
-	s := NewServer(ServerOptions{Keys: r.keys, Deliver: r.deliver, Tally: r.tally, Log: quiet})
+	s := NewServer(ServerOptions{Keys: r.keys, Deliver: r.deliver, Count: r.tally.Add, Log: quiet})
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
@@ -102,12 +102,19 @@ func start(t *testing.T, sessions map[pgwire.Key]cancel.Outcome, fillings ...byt
 	return r
 }
 
-func asker(t *testing.T, fillings []byte, peers ...string) *Client {
+// asking is a client that counts.
+type asking struct {
+	*Client
+	tally *cancel.Tally[Outcome]
+}
+
+func asker(t *testing.T, fillings []byte, peers ...string) asking {
 	t.Helper()
-	return NewClient(ClientOptions{
+	tally := cancel.NewTally(Outcomes())
+	return asking{tally: tally, Client: NewClient(ClientOptions{
 		Peers: peers, Self: netip.MustParseAddrPort("127.0.0.1:1"), Keys: keyring(t, fillings...),
-		Timeout: 20 * time.Second, Tally: cancel.NewTally(Outcomes()), Log: quiet,
-	})
+		Timeout: 20 * time.Second, Count: tally.Add, Log: quiet,
+	})}
 }
 
 func expect(t *testing.T, tally *cancel.Tally[Outcome], want map[Outcome]uint64) {
@@ -153,7 +160,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("%d and %d questions, want 5 each: everybody is asked once", a.asked(), b.asked())
 	}
 	expect(t, a.tally, map[Outcome]uint64{HeardKnown: 2, HeardFailed: 1, HeardUnknown: 2})
-	expect(t, c.options.Tally, map[Outcome]uint64{AskedKnown: 4, AskedFailed: 1, AskedUnknown: 5})
+	expect(t, c.tally, map[Outcome]uint64{AskedKnown: 4, AskedFailed: 1, AskedUnknown: 5})
 }
 
 // Every replica lists all of them, itself too, and no question goes further than once.

@@ -30,8 +30,8 @@ type ServerOptions struct {
 	// Deliver cancels the session of this replica that has a key, and returns once its
 	// server has acted: cancel.Known, cancel.Failed or cancel.Unknown. It asks nobody else.
 	Deliver func(ctx context.Context, key pgwire.Key) cancel.Outcome
-	// Tally counts; nil for nobody.
-	Tally *cancel.Tally[Outcome]
+	// Count is told the outcome of each question.
+	Count func(Outcome)
 	Log   *slog.Logger
 }
 
@@ -88,7 +88,7 @@ func (s *Server) handle(ctx context.Context, c *proxy.Conn) error {
 		return errBusy
 	}
 	verdict := s.deliver(ctx, q.Key)
-	s.count(answered[verdict])
+	s.options.Count(answered[verdict])
 	if err := c.SetDeadline(time.Now().Add(questionTimeout)); err != nil {
 		return err
 	}
@@ -118,14 +118,8 @@ func (s *Server) done(c *proxy.Conn, err error) {
 		return
 	}
 	outcome := dropped(err)
-	s.count(outcome)
+	s.options.Count(outcome)
 	s.quiet[outcome].Do(func() {
 		s.options.Log.Warn("a question about a cancel was dropped", observe.KeyAddress, c.RemoteAddr().String(), observe.KeyReason, string(outcome), observe.KeyError, err)
 	})
-}
-
-func (s *Server) count(o Outcome) {
-	if s.options.Tally != nil {
-		s.options.Tally.Add(o)
-	}
 }
