@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +82,31 @@ func (v visit) run(t *testing.T, server *pgtest.Server, router *pgtest.Router) {
 	}
 	if came := tap.kinds(); came != v.came {
 		t.Errorf("clients came by %q, want %q", came, v.came)
+	}
+}
+
+// PostgreSQL 17, which takes clients in TLS only, shares its certificate with the router:
+// direct TLS, channel binding and a cancel inside TLS meet on both legs.
+func TestNewerLibpqWithTLSOnBothLegs(t *testing.T) {
+	authority, pair := issued(t)
+	dir := t.TempDir()
+	for name, content := range map[string]string{"authority": authority, "certificate": string(pair.Cert), "key": string(pair.Key)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := pgtest.Start(t, pgtest.Options{
+		Version: pgtest.V17, TLS: &pgtest.Secured{Pair: pair}, Access: "hostssl all all all scram-sha-256",
+	})
+	router := pgtest.Route(t, "--static-backends=orders="+server.Address, "--tls-cert-file="+dir+"/certificate", "--tls-key-file="+dir+"/key",
+		"--backend-tls=verify-full", "--backend-tls-ca-file="+dir+"/authority").Ready(t)
+	verified := "sslmode=verify-full channel_binding=require sslrootcert=" + dir + "/authority "
+	for _, v := range []visit{
+		{"on request", verified, "safe", "30000", "tls tls"},
+		{"direct", verified + "sslnegotiation=direct", "safe", "30000", "direct direct"},
+		{"on request, a cancel in clear", verified, "clear", "30000", "tls cancel"},
+	} {
+		t.Run(v.name, func(t *testing.T) { v.run(t, server, router) })
 	}
 }
 
