@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"io"
 	"sync"
 	"time"
 
@@ -148,9 +149,10 @@ func (s *running) count(err error) {
 	}
 }
 
-// countConnection counts how a connection ended that was no session.
+// countConnection counts how a connection ended that was no session. One that closes
+// without a word, as port checks do, asked for none.
 func (m *meter) countConnection(err error) {
-	if _, counted := errors.AsType[countedError](err); counted || err == nil {
+	if _, counted := errors.AsType[countedError](err); counted || err == nil || errors.Is(err, io.EOF) {
 		return
 	}
 	if _, failed := errors.AsType[*handshakeError](err); failed {

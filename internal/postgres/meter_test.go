@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -38,6 +39,14 @@ func TestMetrics(t *testing.T) {
 	router, address := serve(t, postgres.Options{
 		Resolver: table(t, "orders="+server.Address), Problems: func() map[string]int { return map[string]int{"DeploymentConflict": 2} },
 	})
+	for _, said := range []string{"", "half"} { // a port check, and somebody who gives up
+		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(c, said)
+		_ = c.Close()
+	}
 	conn, err := connect(t, address, "postgres.orders", "sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
@@ -51,9 +60,12 @@ func TestMetrics(t *testing.T) {
 	}
 	_, _ = connect(t, address, "postgres.orders", "sslmode=disable password=wrong")
 	eventually(t, "the last ones have ended", func() bool {
-		return page(t, router)[`connects_total{deployment="orders",outcome="server_refused",sqlstate="28P01"}`] == 1
+		p := page(t, router)
+		return p[`connects_total{deployment="orders",outcome="server_refused",sqlstate="28P01"}`] == 1 &&
+			p[`connects_total{deployment="",outcome="abandoned",sqlstate=""}`] == 1 && p[`connections{state="admitted"}`] == 1
 	})
 	for series, want := range map[string]float64{
+		`connects_total{deployment="",outcome="abandoned",sqlstate=""}`:    1,
 		`connects_total{deployment="orders",outcome="ready",sqlstate=""}`:  1,
 		`connects_total{deployment="",outcome="refused",sqlstate="08001"}`: 2,
 		`connects_total{deployment="",outcome="refused",sqlstate="28000"}`: 1,
