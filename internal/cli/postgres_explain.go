@@ -77,7 +77,7 @@ func (s *session) explain(ctx context.Context, ask asked, p config.Postgres) (re
 	if err != nil {
 		return out, err
 	}
-	route, err := postgres_session.Decide(ask.parameters(), ask.sni, p.SNISuffix, servers)
+	route, err := decide(ask, p, servers)
 	if err != nil {
 		out.Refusal = refusal(err)
 		return out, nil
@@ -96,6 +96,11 @@ func (s *session) explain(ctx context.Context, ask asked, p config.Postgres) (re
 	}
 	describe(&out, found)
 	target, err := servers.Resolve(route.Deployment, route.Pooled)
+	out.Passthrough = target.Backend.Passthrough
+	if err == nil && out.Passthrough && route.Source != postgres_session.FromSNI {
+		err = postgres_session.ByHostOnly(route.Deployment, route.Pooled, p.SNISuffix)
+		ok = true
+	}
 	if err != nil {
 		out.Refusal = refusal(err)
 		if !ok {
@@ -103,8 +108,19 @@ func (s *session) explain(ctx context.Context, ask asked, p config.Postgres) (re
 		}
 		return out, nil
 	}
-	out.Server, out.Passthrough = target.Address, target.Backend.Passthrough
+	out.Server = target.Address
 	return out, nil
+}
+
+// decide reads nothing but the host name where TLS passes through.
+func decide(ask asked, p config.Postgres, servers app.Servers) (postgres_session.Route, error) {
+	deployment, pooled, ok := postgres_session.ByHost(ask.sni, p.SNISuffix, servers)
+	if ok {
+		if target, err := servers.Resolve(deployment, pooled); err == nil && target.Backend.Passthrough {
+			return postgres_session.Route{Deployment: deployment, Pooled: pooled, Source: postgres_session.FromSNI, User: ask.login, Parameters: ask.parameters()}, nil
+		}
+	}
+	return postgres_session.Decide(ask.parameters(), ask.sni, p.SNISuffix, servers)
 }
 
 // describe adds what a cluster knows; nothing where there is none.

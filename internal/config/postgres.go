@@ -96,7 +96,8 @@ const (
 // postgresGiven are the settings as given; Postgres is made of them.
 type postgresGiven struct {
 	Postgres
-	listenAddress     string // empty without one
+	listenAddress     string   // empty without one
+	passthrough       []string // names of backends
 	renewalDays       int
 	dialSeconds       int
 	authWindowSeconds int

@@ -43,6 +43,7 @@ func LoadPostgres(src Source) (LoadedPostgres, error) {
 	c.limits()
 	c.admin()
 	c.listeners()
+	c.passThrough()
 	c.certificate()
 	c.serverTLS()
 	c.proxyProtocol()

@@ -9,7 +9,7 @@ func PostgresSettings() []Setting { return described(postgresSettings(new(postgr
 // are made from. Its variables have no prefix, as deployments of the xdatabase-proxy know
 // them. What is set goes to p.
 func postgresSettings(p *postgresGiven) []*setting {
-	all := slices.Concat(servingTable(p), kubernetesTable(p), tlsTable(p), serverTLSTable(p), proxyProtocolTable(p), cancelTable(p), limitsTable(p), adminTable(p))
+	all := slices.Concat(servingTable(p), kubernetesTable(p), tlsTable(p), passthroughTable(p), serverTLSTable(p), proxyProtocolTable(p), cancelTable(p), limitsTable(p), adminTable(p))
 	for _, s := range all {
 		s.Flag = kebab(s.Key)
 		s.Env = variable(s.Flag)

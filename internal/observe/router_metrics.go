@@ -3,7 +3,7 @@ package observe
 func (m *RouterMetrics) describeConnects(c *catalog) {
 	m.Connects = c.counter(Metric{
 		Name: "gatehouse_postgres_connects_total", Labels: []string{"deployment", "outcome", "sqlstate"},
-		Help:  "Clients that asked for a session, by outcome: ready (logged in), refused (by the router), server_refused (the login, by the server), or abandoned (by the client, or cut off), with the SQLSTATE that the client was told. The deployment is empty until it is known to exist.",
+		Help:  "Clients that asked for a session, by outcome: ready (logged in), passed (the server has answered in TLS that passes through), refused (by the router), server_refused (the login, by the server), or abandoned (by the client, or cut off), with the SQLSTATE that the client was told. The deployment is empty until it is known to exist.",
 		Watch: "refused and server_refused beside ready; 08001 and 57P03 are servers that cannot be reached, 53300 are limits, 28P01 are wrong passwords.",
 	})
 	m.ConnectSeconds = c.histogram(Metric{

@@ -37,10 +37,22 @@ func (c connector) begin(ctx context.Context, dialled net.Conn, target discovery
 	if err := proxy.SetLiveness(dialled, proxy.DefaultLiveness()); err != nil {
 		return nil, err
 	}
+	if target.Backend.Passthrough {
+		return c.pass(dialled, first)
+	}
 	server, err := c.tls.Secure(ctx, proxy.Wrap(dialled), target.Backend.Host)
 	if err != nil {
 		return nil, err
 	}
 	_, err = server.Write(first)
 	return server, err
+}
+
+// pass asks the server for TLS and gives it what the client has said first.
+func (connector) pass(dialled net.Conn, hello []byte) (net.Conn, error) {
+	if err := servertls.Ask(dialled); err != nil {
+		return nil, err
+	}
+	_, err := dialled.Write(hello)
+	return proxy.Wrap(dialled), err
 }

@@ -52,9 +52,10 @@ func (s *running) fence(at place) {
 	}
 }
 
-// lastWords are for the client, where they can stand: between two messages of the server.
+// lastWords are for the client, where they can stand: between two messages of the server,
+// and not in TLS that is not ours.
 func (s *running) lastWords(why *session.RefusalError) proxy.Final {
-	if !s.tracker.BetweenMessages() {
+	if s.opaque || !s.tracker.BetweenMessages() {
 		return proxy.Final{}
 	}
 	s.why = why

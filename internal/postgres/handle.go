@@ -34,6 +34,9 @@ func (r *Router) handle(ctx context.Context, c *proxy.Conn) error {
 	if !c.Admit() {
 		return client.refuse(session.ErrTooMany)
 	}
+	if action == session.PassTLS {
+		return r.pass(ctx, client)
+	}
 	return r.session(ctx, client, packet)
 }
 
@@ -42,6 +45,9 @@ type client struct {
 	conn net.Conn // a *proxy.Conn, or TLS over it
 	host string   // the name that the TLS handshake asked for
 	sees []byte   // the certificate that the handshake showed, in DER, where that matters
+	// passed is TLS that is not answered here; nil if there is none. Nothing can be said
+	// to such a client.
+	passed *passed
 
 	began time.Time
 }
@@ -49,12 +55,12 @@ type client struct {
 // negotiate answers requests for encryption until the client asks for a session or a
 // cancel. A first byte that TLS begins with is a direct handshake.
 func (r *Router) negotiate(ctx context.Context, c *proxy.Conn, client *client) (pgwire.Packet, session.Action, error) {
-	negotiation := session.Negotiation{TLS: r.options.TLS != nil, Required: r.options.Required}
+	negotiation := session.Negotiation{TLS: r.offersTLS(), Required: r.options.Required}
 	if direct, err := startsWithTLS(c); err != nil {
 		return pgwire.Packet{}, 0, err
 	} else if direct && negotiation.TLS {
-		if err := r.secure(ctx, c, client, true); err != nil {
-			return pgwire.Packet{}, 0, err
+		if err := r.secure(ctx, c, client, true); err != nil || client.passed != nil {
+			return pgwire.Packet{}, session.PassTLS, err
 		}
 		negotiation.Secured()
 	}
@@ -78,11 +84,11 @@ func (r *Router) negotiate(ctx context.Context, c *proxy.Conn, client *client) (
 				err = r.secure(ctx, c, client, false)
 			}
 			negotiation.Secured()
-		case session.StartSession, session.SendCancel:
+		case session.StartSession, session.SendCancel, session.PassTLS:
 			return packet, action, nil
 		}
-		if err != nil {
-			return packet, 0, err
+		if err != nil || client.passed != nil {
+			return packet, session.PassTLS, err
 		}
 	}
 }
@@ -100,9 +106,17 @@ func startsWithTLS(c *proxy.Conn) (bool, error) {
 	return first[0] == tlsHandshake, nil
 }
 
-// secure shakes hands. An error ends the connection without a word: what is in clear
-// after an answer S is none of the client's business.
-func (r *Router) secure(ctx context.Context, c *proxy.Conn, client *client, direct bool) error {
+// secure shakes hands, unless the client's TLS is for its server. An error ends the
+// connection without a word: what is in clear after an answer S is none of the client's
+// business.
+func (r *Router) secure(ctx context.Context, c *proxy.Conn, client *client, direct bool) (err error) {
+	client.passed, err = r.overhear(ctx, c, direct)
+	switch {
+	case err != nil || client.passed != nil:
+		return err
+	case r.options.TLS == nil:
+		return &handshakeError{errNoCertificate}
+	}
 	config := r.options.TLS.Config()
 	if direct {
 		config = r.options.TLS.DirectConfig()
@@ -126,7 +140,7 @@ const refuseTimeout = time.Second
 // refuse tells the client why it is not served. Connections that were only opened, or
 // whose handshake failed, are told nothing.
 func (c *client) refuse(err error) error {
-	if _, ok := errors.AsType[*handshakeError](err); ok {
+	if _, ok := errors.AsType[*handshakeError](err); ok || c.passed != nil {
 		return err
 	}
 	refusal, ok := errors.AsType[*session.RefusalError](err)

@@ -15,6 +15,7 @@ import (
 // What became of a client that asked for a session.
 const (
 	outcomeReady         = "ready"
+	outcomePassed        = "passed"
 	outcomeRefused       = "refused"
 	outcomeServerRefused = "server_refused"
 	outcomeAbandoned     = "abandoned"
@@ -113,6 +114,9 @@ func (s *running) greet() {
 	s.greeted.Store(true)
 	s.stages.answered = time.Now()
 	s.router.meter.phase(phaseAnswer, s.stages.answered.Sub(s.stages.reached))
+	if s.opaque {
+		s.router.meter.connect(s.label, outcomePassed, "")
+	}
 }
 
 // loggedIn is called when the server is ready for the first time.
@@ -132,10 +136,10 @@ func (s *running) arrived() {
 }
 
 // count counts how a session went that has ended with err; the login of one that was
-// ready is counted already.
+// ready, or whose server has answered in TLS that is not ours, is counted already.
 func (s *running) count(err error) {
 	m := s.router.meter
-	if s.ready {
+	if s.ready || s.opaque && s.greeted.Load() {
 		return
 	}
 	refusal, refused := errors.AsType[*session.RefusalError](err)

@@ -102,6 +102,9 @@ const askAgain = 4
 func (s *running) resolve(tried []string) (discovery.Target, error) {
 	for i := 1; ; i++ {
 		target, err := s.router.options.Resolver.Resolve(s.route.Deployment, s.route.Pooled)
+		if err == nil {
+			err = s.mayGo(target)
+		}
 		if err != nil || len(tried) == 0 || i == askAgain || !slices.Contains(tried, target.Address) {
 			return target, err
 		}

@@ -26,18 +26,23 @@ func (r *Router) session(ctx context.Context, c *client, startup pgwire.Packet) 
 	if err != nil {
 		return err
 	}
+	return r.begin(ctx, c, route, packet)
+}
+
+// begin makes a session of a client and its route; first is what the server gets first.
+func (r *Router) begin(ctx context.Context, c *client, route session.Route, first []byte) error {
 	if err := c.conn.SetDeadline(time.Time{}); err != nil { // the startup is over
 		return err
 	}
 	ctx, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	s := &running{
-		router: r, route: route, client: c.conn, sees: c.sees, cut: cut, label: r.label(route),
+		router: r, route: route, client: c.conn, sees: c.sees, opaque: c.passed != nil, cut: cut, label: r.label(route),
 		origin: originOf(backendName(route), addressOf(c.conn.RemoteAddr())), stages: stages{began: c.began, started: time.Now()},
 	}
 	r.meter.phase(phaseStartup, s.stages.started.Sub(c.began))
 	s.target.Session = cancel.Session(r.last.Add(1))
-	err = s.run(ctx, c, packet)
+	err := s.run(ctx, c, first)
 	s.count(err)
 	if err == nil {
 		return nil
@@ -72,6 +77,7 @@ type running struct {
 	label  string // of metrics
 	client net.Conn
 	sees   []byte                  // the certificate that the client sees, in DER, where that matters
+	opaque bool                    // its TLS is the server's: nothing is read, or said
 	cut    context.CancelCauseFunc // ends it without a word
 
 	mu        sync.Mutex
@@ -115,6 +121,9 @@ func (s *running) carry(ctx context.Context) error {
 
 // fromClient sees what the client sends, before the server gets it.
 func (s *running) fromClient(chunk []byte) proxy.Verdict {
+	if s.opaque {
+		return proxy.Verdict{}
+	}
 	if s.tracker.Frontend(chunk) != nil {
 		return proxy.Verdict{Stop: true}
 	}
@@ -128,6 +137,9 @@ func (s *running) fromClient(chunk []byte) proxy.Verdict {
 func (s *running) fromServer(chunk []byte) proxy.Verdict {
 	if !s.greeted.Load() {
 		s.greet()
+	}
+	if s.opaque {
+		return proxy.Verdict{}
 	}
 	s.tracker.Backend(chunk)
 	if !s.ready && s.login() {

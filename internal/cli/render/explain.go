@@ -72,6 +72,8 @@ func Explain(s Style, e Explained) string {
 		}
 	case e.Server == "":
 		lines = append(lines, "→ nowhere yet: name the servers with --static-backends, or a cluster with --kubeconfig", e.Route.database())
+	case e.Passthrough:
+		lines = append(lines, e.destination())
 	default:
 		lines = append(lines, e.destination(), e.Route.database())
 	}

@@ -19,6 +19,7 @@ const (
 	StartTLS                       // write 'S' and shake hands
 	StartSession                   // the packet is the startup of a session
 	SendCancel                     // the packet asks for a cancel: nobody is answered
+	PassTLS                        // the client's TLS is for its server: nothing of it is read
 )
 
 // Negotiation is the startup phase of one connection, until a session or a cancel is
