@@ -11,7 +11,7 @@ import (
 )
 
 // toolTime bounds one run of a tool.
-const toolTime = 60 * time.Second
+const toolTime = 2 * time.Minute
 
 // tool runs a program of PostgreSQL to its end, and returns what it prints.
 func tool(t *testing.T, name string, args ...string) string {
