@@ -56,3 +56,7 @@ func (c *Cluster) Dial(ctx context.Context, network, address string) (conn net.C
 	})
 	return conn, err
 }
+
+// InClusterAddress is where the API server is met from inside, as pods are told by
+// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
+func (c *Cluster) InClusterAddress() (host string, port int) { return advertise, c.Port }

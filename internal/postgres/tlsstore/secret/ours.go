@@ -43,9 +43,15 @@ func (r *reader) generate(ctx context.Context) error {
 	return nil
 }
 
-// renew replaces the certificate, unless the Secret has changed since it was seen: then
-// another router was first, or it is no more ours.
-func (r *reader) renew(ctx context.Context, seen *core_v1.Secret) error {
+// givenEmpty tells whether a certificate of ours is wanted in a Secret that others made,
+// so that routers need no right to create one, which cannot be limited to a name.
+func (r *reader) givenEmpty(secret *core_v1.Secret) bool {
+	return r.Generate && ours(secret) && len(secret.Data[core_v1.TLSCertKey])+len(secret.Data[core_v1.TLSPrivateKeyKey]) == 0
+}
+
+// write puts a certificate into the Secret, unless that has changed since it was seen:
+// then another router was first, or it is no more ours.
+func (r *reader) write(ctx context.Context, seen *core_v1.Secret, done string) error {
 	secret := seen.DeepCopy()
 	facts, err := r.fill(secret)
 	if err != nil {
@@ -54,7 +60,7 @@ func (r *reader) renew(ctx context.Context, seen *core_v1.Secret) error {
 	if err := r.follow.update(ctx, secret); err != nil {
 		return ignore(err, api_errors.IsConflict, api_errors.IsNotFound)
 	}
-	r.to.Log.Info("certificate renewed", observe.KeyCertificate, facts.Fingerprint, observe.KeyExpires, facts.NotAfter)
+	r.to.Log.Info(done, observe.KeyCertificate, facts.Fingerprint, observe.KeyExpires, facts.NotAfter)
 	return nil
 }
 

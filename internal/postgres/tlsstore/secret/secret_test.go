@@ -9,6 +9,7 @@ import (
 	"time"
 
 	core_v1 "k8s.io/api/core/v1"
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
 	"github.com/gatehouse-proxy/gatehouse/test/cluster"
@@ -81,6 +82,22 @@ func TestMake(t *testing.T) {
 	}
 	w.remove(t)
 	r.until(t, "makes another", func() bool { return r.Status().Loads == 2 })
+}
+
+// A Secret that is given empty is filled without the right to create one, whatever its
+// type and whatever else it holds, and is one of ours from then on.
+func TestGivenEmpty(t *testing.T) {
+	w := newWorld(t, cluster.Shared(t), "update")
+	given := &core_v1.Secret{Name: w.Object, Annotations: map[string]string{Generated: "true"}, Data: map[string][]byte{"note": []byte("x")}}
+	if _, err := w.secrets.Create(t.Context(), given, meta_v1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r := w.run(t, nil)
+	r.until(t, "serves", func() bool { return r.Waits() == "" })
+	secret := w.get(t)
+	if fingerprint(t, pair(secret)) != r.Status().Facts.Fingerprint || string(secret.Data["note"]) != "x" || !ours(secret) {
+		t.Errorf("it holds %d keys, with %+v", len(secret.Data), secret.ObjectMeta)
+	}
 }
 
 // What others made and took away is theirs to make again.

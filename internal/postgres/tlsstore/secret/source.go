@@ -123,6 +123,9 @@ func (r *reader) missing(ctx context.Context) time.Duration {
 }
 
 func (r *reader) found(ctx context.Context, secret *core_v1.Secret) time.Duration {
+	if r.givenEmpty(secret) {
+		return r.wrote(r.write(ctx, secret, "certificate made"), "filled", "update")
+	}
 	if secret != r.served { // or it would clear what was said of a write
 		if err := r.to.Serve(pair(secret)); err != nil {
 			r.to.Refuse(describe(secret, err))
@@ -131,7 +134,7 @@ func (r *reader) found(ctx context.Context, secret *core_v1.Secret) time.Duratio
 		r.served = secret
 	}
 	if r.mustRenew(secret) {
-		return r.wrote(r.renew(ctx, secret), "renewed", "update")
+		return r.wrote(r.write(ctx, secret, "certificate renewed"), "renewed", "update")
 	}
 	r.to.Warn()
 	return r.look
