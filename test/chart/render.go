@@ -44,7 +44,7 @@ func Render(name, namespace, values string) ([]byte, error) {
 		if filepath.Ext(path) != ".yaml" {
 			continue
 		}
-		for _, document := range strings.Split("\n"+files[path], "\n---\n") {
+		for document := range strings.SplitSeq("\n"+files[path], "\n---\n") {
 			if document = strings.TrimSpace(document); document != "" {
 				fmt.Fprintf(&out, "---\n%s\n", document)
 			}

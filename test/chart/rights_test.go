@@ -39,13 +39,13 @@ func offer(t *testing.T, c *cluster.Cluster, namespace string) {
 	}
 	port := core_v1.ServicePort{Name: "postgres", Port: 5432}
 	for _, name := range []string{"a-orders", "b-orders"} {
-		service := &core_v1.Service{ObjectMeta: meta_v1.ObjectMeta{Name: name, Labels: labels}, Spec: core_v1.ServiceSpec{Ports: []core_v1.ServicePort{port}}}
+		service := &core_v1.Service{Name: name, Labels: labels, Spec: core_v1.ServiceSpec{Ports: []core_v1.ServicePort{port}}}
 		if _, err := c.Client().CoreV1().Services(namespace).Create(t.Context(), service, meta_v1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	slice := &discovery_v1.EndpointSlice{
-		ObjectMeta:  meta_v1.ObjectMeta{Name: "a-orders-1", Labels: map[string]string{discovery_v1.LabelServiceName: "a-orders"}},
+		Name: "a-orders-1", Labels: map[string]string{discovery_v1.LabelServiceName: "a-orders"},
 		AddressType: discovery_v1.AddressTypeIPv4,
 		Endpoints:   []discovery_v1.Endpoint{{Addresses: []string{machine}}},
 		Ports:       []discovery_v1.EndpointPort{{Name: &port.Name, Port: new(door)}},
