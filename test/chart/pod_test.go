@@ -43,7 +43,7 @@ func start(t *testing.T, c *cluster.Cluster, namespace, binary string) *pod {
 	spec := d.Spec.Template.Spec
 	container, user := spec.Containers[0], spec.SecurityContext
 	root := world(t, c, namespace, binary, spec)
-	p := &pod{cluster: c, cmd: exec.Command("/gatehouse", container.Args...)} //nolint:noctx // the clean-up ends it
+	p := &pod{cluster: c, cmd: exec.Command("/gatehouse", container.Args...)}
 	p.cmd.Env, p.cmd.Dir = variables(c, namespace, container.Env), "/"
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{
