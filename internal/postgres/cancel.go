@@ -12,6 +12,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
+	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
 
 // Peers are the other replicas of a router.
@@ -33,9 +34,10 @@ const cancelSlot = 50 * time.Millisecond
 // cancel serves a client that asks for one. It returns, so that the client is let go,
 // once the servers have signalled: only then may the client use its session again.
 // Nothing is said in any case, and a client that asks too often is let go at once.
-func (r *Router) cancel(ctx context.Context, client net.Addr, key pgwire.Key) error {
+func (r *Router) cancel(ctx context.Context, c *client, key pgwire.Key) error {
 	started := time.Now()
-	if !r.cancels.Allow(addressOf(client)) {
+	address := c.conn.RemoteAddr()
+	if !r.cancels.Allow(addressOf(address)) {
 		r.tally.Add(cancel.Limited)
 		return nil
 	}
@@ -43,8 +45,11 @@ func (r *Router) cancel(ctx context.Context, client net.Addr, key pgwire.Key) er
 	if outcome == cancel.Unknown && r.options.Peers != nil {
 		outcome = r.options.Peers.Ask(ctx, key)
 	}
+	if _, inClear := c.conn.(*proxy.Conn); outcome == cancel.Unknown && inClear && r.roster.unread() {
+		outcome = cancel.Unroutable
+	}
 	r.tally.Add(outcome)
-	r.options.Log.Debug("cancel", observe.KeyAddress, client.String(), observe.KeyReason, string(outcome), observe.KeyTook, time.Since(started))
+	r.options.Log.Debug("cancel", observe.KeyAddress, address.String(), observe.KeyReason, string(outcome), observe.KeyTook, time.Since(started))
 	pause(ctx, cancelSlot-time.Since(started)%cancelSlot)
 	return nil
 }

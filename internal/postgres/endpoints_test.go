@@ -39,6 +39,10 @@ func (e *endpoints) Known(name string) (string, bool) {
 	return "orders", strings.EqualFold(name, "orders")
 }
 
+func (e *endpoints) Backend(deployment string, pooled bool) (discovery.Backend, bool) {
+	return target("").Backend, deployment == "orders" && !pooled
+}
+
 func (e *endpoints) Resolve(deployment string, pooled bool) (discovery.Target, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

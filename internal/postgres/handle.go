@@ -29,7 +29,7 @@ func (r *Router) handle(ctx context.Context, c *proxy.Conn) error {
 	}
 	if action == session.SendCancel {
 		defer client.end()
-		return r.cancel(ctx, c.RemoteAddr(), packet.Key)
+		return r.cancel(ctx, client, packet.Key)
 	}
 	if !c.Admit() {
 		return client.refuse(session.ErrTooMany)

@@ -61,18 +61,8 @@ func (r *Router) overhear(ctx context.Context, c *proxy.Conn, direct bool) (*pas
 
 // passesThrough tells whether TLS is left to the server of a deployment.
 func (r *Router) passesThrough(deployment string, pooled bool) bool {
-	target, err := r.options.Resolver.Resolve(deployment, pooled)
-	if err == nil {
-		return target.Backend.Passthrough
-	}
-	if _, known := errors.AsType[*discovery.NotReadyError](err); known {
-		for b := range r.options.Resolver.All() {
-			if b.Deployment == deployment && b.Pooled == pooled {
-				return b.Passthrough
-			}
-		}
-	}
-	return false
+	b, _ := r.options.Resolver.Backend(deployment, pooled)
+	return b.Passthrough
 }
 
 // pass connects a client to its server and carries their TLS, of which it reads nothing.

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/pkg/pgwire"
 	pgtest "github.com/gatehouse-proxy/gatehouse/test/postgres"
@@ -130,6 +131,10 @@ func TestPassthroughLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	askCancel(t, address, aKey)
+	if n := router.Cancels().Count(cancel.Unroutable); n != 1 {
+		t.Errorf("%d cancels counted that may have been for what passes through, want 1", n)
+	}
 	over, end := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() { left <- router.Leave(over) }()
@@ -153,6 +158,27 @@ func TestPassthroughLeave(t *testing.T) {
 	}
 	if err := <-left; err != nil {
 		t.Error(err)
+	}
+}
+
+// A look at the host name of a client takes no turn of an endpoint's.
+func TestHostNamesTakeNoTurn(t *testing.T) {
+	one, two := pgtest.Start(t, pgtest.Options{}), pgtest.Start(t, pgtest.Options{})
+	_, address := serve(t, postgres.Options{Resolver: newEndpoints(one.Address, two.Address), TLS: certificate(t), Suffix: suffix})
+	seen := map[int]bool{}
+	for range 2 {
+		conn, err := named(t, address, "orders."+suffix, "postgres", "sslmode=require")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var port int
+		if err := conn.QueryRow(t.Context(), "select inet_server_port()").Scan(&port); err != nil {
+			t.Fatal(err)
+		}
+		seen[port] = true
+	}
+	if len(seen) != 2 {
+		t.Errorf("two sessions went to %d of two servers", len(seen))
 	}
 }
 

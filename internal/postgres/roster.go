@@ -25,7 +25,9 @@ func placeOf(t discovery.Target) place {
 type roster struct {
 	mu  sync.Mutex
 	all map[*running]bool
-	at  map[place]map[*running]bool
+	// opaque are those of which nothing is read.
+	opaque int
+	at     map[place]map[*running]bool
 	// ended is what sessions have carried that are over, by label.
 	ended map[string]traffic
 }
@@ -38,15 +40,28 @@ func (r *roster) enter(s *running) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all[s] = true
+	if s.opaque {
+		r.opaque++
+	}
 }
 
 func (r *roster) exit(s *running) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.all, s)
+	if s.opaque {
+		r.opaque--
+	}
 	if t, carried := s.forwarded(); carried {
 		r.ended[s.label] = r.ended[s.label].plus(t)
 	}
+}
+
+// unread tells whether there are sessions whose keys nobody here has learnt.
+func (r *roster) unread() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.opaque > 0
 }
 
 // arrive says that a session is at a place from now on, depart that it is not.

@@ -50,6 +50,9 @@ type Target struct {
 // any goroutine, and answers from memory.
 type Resolver interface {
 	session.Deployments
+	// Backend returns the backend of a form of a deployment, ready or not; false where it
+	// is not known. It picks no endpoint.
+	Backend(deployment string, pooled bool) (Backend, bool)
 	// Resolve returns what a new session dials, in constant time. The error is an
 	// [*UnknownError] or a [*NotReadyError].
 	Resolve(deployment string, pooled bool) (Target, error)

@@ -58,6 +58,12 @@ func (t *Table) Known(name string) (registered string, ok bool) {
 	return registered, ok
 }
 
+// Backend implements Resolver.
+func (t *Table) Backend(deployment string, pooled bool) (Backend, bool) {
+	b, ok := t.byName[form{deployment, pooled}]
+	return b, ok
+}
+
 // Resolve implements Resolver; what is in the table is ready.
 func (t *Table) Resolve(deployment string, pooled bool) (Target, error) {
 	b, ok := t.byName[form{deployment, pooled}]

@@ -22,6 +22,17 @@ func (x *Index) Known(name string) (registered string, ok bool) {
 	return "", false
 }
 
+// Backend implements [discovery.Resolver].
+func (x *Index) Backend(deployment string, pooled bool) (discovery.Backend, bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	c, ok := x.contests[form{deployment, pooled}]
+	if !ok {
+		return discovery.Backend{}, false
+	}
+	return c.winner().dial.backend, true
+}
+
 // Resolve implements [discovery.Resolver]. Before the index is synced, whatever it does
 // not know may be ready soon.
 func (x *Index) Resolve(deployment string, pooled bool) (discovery.Target, error) {
