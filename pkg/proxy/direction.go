@@ -35,7 +35,7 @@ func (d *direction) run() {
 	}()
 	src := newSource(d.from)
 	err := src.read(d.take)
-	if d.finish(err) && d.relay.mayListen(d) {
+	if d.finish(err) && d.relay.grant(d.from.SetReadDeadline) {
 		_ = src.read(func([]byte) bool { return true })
 	}
 }
@@ -103,9 +103,13 @@ func (d *direction) finish(err error) (listen bool) {
 	return false
 }
 
-// lastWords closes the stream to the other side, with what the owner has to say.
+// lastWords closes the stream to the other side, with what the owner has to say. The
+// other side has its time from now on: a busy machine may come here long after stop.
 func (d *direction) lastWords() {
 	if len(d.final) > 0 {
+		if !d.relay.grant(d.to.SetWriteDeadline) {
+			return
+		}
 		if _, err := d.to.Write(d.final); err != nil {
 			return
 		}

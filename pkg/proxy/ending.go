@@ -87,13 +87,13 @@ func (r *Relay) bound(d *direction) {
 	_ = d.from.SetWriteDeadline(by)
 }
 
-// mayListen sets the deadline until which d reads what it no longer forwards. It
-// reports false if the relay was aborted.
-func (r *Relay) mayListen(d *direction) bool {
+// grant sets a deadline to when the patience of a relay that has ended is over, if that
+// begins now. It reports false, and sets nothing, if the relay was aborted.
+func (r *Relay) grant(deadline func(time.Time) error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.aborted {
-		_ = d.from.SetReadDeadline(time.Now().Add(r.patience()))
+		_ = deadline(r.soon())
 	}
 	return !r.aborted
 }

@@ -50,7 +50,7 @@ func (d *direction) step(buf []byte) bool {
 		return d.carry(buf)
 	case parting:
 		d.phase = over
-		if d.listens && d.relay.mayListen(d) {
+		if d.listens && d.relay.grant(d.from.SetReadDeadline) {
 			d.phase = listening
 		}
 		return true
