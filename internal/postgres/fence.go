@@ -47,7 +47,7 @@ func (s *running) fence(at place) {
 		return
 	}
 	ended := s.relay.End(func() (proxy.Final, bool) { return s.lastWords(session.ErrServerLeft), true })
-	if !ended && !s.greeted.Load() { // the relay is about to begin, or it ends by itself
+	if !ended { // the relay is about to begin, or it ends by itself: then soon it is nowhere
 		time.AfterFunc(fenceAgain, func() { s.fence(at) })
 	}
 }
