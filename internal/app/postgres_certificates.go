@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
-	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/kubeapi"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore/secret"
 )
@@ -29,7 +29,7 @@ func certificates(c config.Postgres, io IO) (*tlsstore.Store, error) {
 
 func secretSource(c config.Postgres) (*secret.Source, error) {
 	k := c.Kubernetes
-	connection, err := kube.Connection{Kubeconfig: k.Kubeconfig, Context: k.Context}.Config()
+	connection, err := kubeapi.Connection{Kubeconfig: k.Kubeconfig, Context: k.Context}.Config()
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube/index"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/kubeapi"
 )
 
 // servers are where sessions go.
@@ -83,7 +84,7 @@ func (staticServers) Problems() []index.Problem { return nil }
 
 func kubeOptions(c config.Postgres, io IO) (kube.Options, error) {
 	k := c.Kubernetes
-	config, err := kube.Connection{Kubeconfig: k.Kubeconfig, Context: k.Context}.Config()
+	config, err := kubeapi.Connection{Kubeconfig: k.Kubeconfig, Context: k.Context}.Config()
 	return kube.Options{
 		Config: config, Namespaces: k.Namespaces, Log: io.Log,
 		ClusterDomain: k.ClusterDomain, AllowLocal: k.AllowLocal,

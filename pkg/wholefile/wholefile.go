@@ -1,6 +1,6 @@
-// Package wholefile replaces a file as a whole: whoever reads it meanwhile, or after
-// a crash, finds the earlier content or the new one, and never a part. It blocks until
-// the content is on the disk.
+// Package wholefile reads and replaces a file as a whole: whoever reads it meanwhile, or
+// after a crash, finds the earlier content or the new one, and never a part. Replacing
+// blocks until the content is on the disk.
 package wholefile
 
 import (

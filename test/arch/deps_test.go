@@ -80,7 +80,7 @@ var rules = []struct {
 		why:  "the core is a state machine without sockets, clocks or logs",
 	},
 	{
-		name: "only discovery and certificates reach Kubernetes", pkgs: `internal/postgres(/.*)?`, except: `internal/postgres/(discovery/kube(/index)?|tlsstore/secret)`,
+		name: "only discovery and certificates reach Kubernetes", pkgs: `internal/postgres(/.*)?`, except: `internal/postgres/(discovery/kube(/index)?|tlsstore/secret|kubeapi)`,
 		deny: `k8s.io/.*|sigs.k8s.io/.*`,
 		why:  "the router works with no cluster, and a new source of routes changes one package",
 	},

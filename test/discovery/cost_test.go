@@ -15,6 +15,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube/index"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/kubeapi"
 	"github.com/gatehouse-proxy/gatehouse/test/cluster"
 )
 
@@ -47,7 +48,7 @@ func (r *requests) all() []string {
 // discover runs a discovery of the namespace until the test ends.
 func (l lab) discover(t *testing.T) (*kube.Discovery, *requests) {
 	t.Helper()
-	config, err := kube.Connection{Kubeconfig: l.kubeconfig}.Config()
+	config, err := kubeapi.Connection{Kubeconfig: l.kubeconfig}.Config()
 	if err != nil {
 		t.Fatal(err)
 	}

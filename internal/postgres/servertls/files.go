@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
+	"github.com/gatehouse-proxy/gatehouse/pkg/wholefile"
 )
 
 // maxFile is more than any bundle of authorities has, in bytes.
@@ -118,7 +118,7 @@ func (f *followed[T]) read() (T, error) {
 	contents := make([][]byte, len(f.paths))
 	for i, path := range f.paths {
 		var err error
-		if contents[i], err = read(path); err != nil {
+		if contents[i], err = wholefile.Read(path, maxFile); err != nil {
 			var none T
 			return none, err
 		}
@@ -148,25 +148,4 @@ func certificate(contents [][]byte) (*tls.Certificate, error) {
 	}
 	c, err := pair.TLS()
 	return &c, err
-}
-
-// read never waits for a writer, and never takes in more than maxFile.
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: want a regular file, it is %s", path, info.Mode().Type())
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s: longer than %d bytes", path, maxFile)
-	}
-	return data, err
 }

@@ -3,13 +3,12 @@ package tlsstore
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
+	"github.com/gatehouse-proxy/gatehouse/pkg/wholefile"
 )
 
 const (
@@ -57,34 +56,13 @@ func (f files) describe(err error) error {
 
 // read returns what is in the files now.
 func (f files) read() (pair tlsutil.Pair, err error) {
-	if pair.Cert, err = read(f.cert); err != nil {
+	if pair.Cert, err = wholefile.Read(f.cert, maxFile); err != nil {
 		return tlsutil.Pair{}, fmt.Errorf("TLS certificate: %w", err)
 	}
-	if pair.Key, err = read(f.key); err != nil {
+	if pair.Key, err = wholefile.Read(f.key, maxFile); err != nil {
 		return tlsutil.Pair{}, fmt.Errorf("TLS key: %w", err)
 	}
 	return pair, nil
-}
-
-// read never waits for a writer, and never takes in more than maxFile.
-func read(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: want a regular file, it is %s", name, info.Mode().Type())
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		return nil, fmt.Errorf("%s: longer than %d bytes", name, maxFile)
-	}
-	return data, err
 }
 
 // Run reads the files when something has happened in their directories, and every minute.

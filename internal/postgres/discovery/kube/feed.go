@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/kubeapi"
 )
 
 // feed brings the objects of a resource into a sink.
@@ -49,7 +50,7 @@ func (f *feed[T]) run(ctx context.Context) {
 	silent := logr.Discard() // the state of the feed tells what failed
 	var example T
 	reflector := cache.NewReflectorWithOptions(f, example, f.sink, cache.ReflectorOptions{
-		Logger: &silent, Name: f.state.what, TypeDescription: f.state.what, Backoff: retry(), Clock: until{ctx: ctx},
+		Logger: &silent, Name: f.state.what, TypeDescription: f.state.what, Backoff: retry(), Clock: kubeapi.Clock(ctx),
 	})
 	reflector.RunWithContext(klog.NewContext(ctx, silent))
 }
@@ -119,25 +120,6 @@ func (s sink[T]) Transformer() cache.TransformFunc {
 		s.strip(typed)
 		return o, nil
 	}
-}
-
-// until is the clock, but nobody waits longer than ctx lives.
-type until struct {
-	clock.RealClock
-	ctx context.Context
-}
-
-// After implements [clock.Clock].
-func (u until) After(d time.Duration) <-chan time.Time {
-	c := make(chan time.Time, 1)
-	go func() { // which ends with the wait
-		select {
-		case <-time.After(d):
-		case <-u.ctx.Done():
-		}
-		c <- time.Now()
-	}()
-	return c
 }
 
 func stripService(s *core_v1.Service) {

@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/kubeapi"
 )
 
 // follower keeps what the API last said of the Secret. It is what client-go's Reflector
@@ -88,7 +89,7 @@ func (f *follower) failed(ctx context.Context, err error) {
 func (f *follower) run(ctx context.Context) {
 	silent := logr.Discard() // the state tells what failed
 	reflector := cache.NewReflectorWithOptions(f, &core_v1.Secret{}, f, cache.ReflectorOptions{
-		Logger: &silent, Name: f.name, Clock: until{ctx: ctx},
+		Logger: &silent, Name: f.name, Clock: kubeapi.Clock(ctx),
 		Backoff: &wait.Backoff{Duration: time.Second / 2, Factor: 2, Jitter: 1, Steps: 10, Cap: 5 * time.Second},
 	})
 	reflector.RunWithContext(klog.NewContext(ctx, silent))
@@ -143,22 +144,3 @@ func (f *follower) Replace(all []any, _ string) error {
 
 // Resync implements [cache.ReflectorStore]; what was told once is known.
 func (f *follower) Resync() error { return nil }
-
-// until is the clock, but nobody waits longer than ctx lives.
-type until struct {
-	clock.RealClock
-	ctx context.Context
-}
-
-// After implements [clock.Clock].
-func (u until) After(d time.Duration) <-chan time.Time {
-	c := make(chan time.Time, 1)
-	go func() { // which ends with the wait
-		select {
-		case <-time.After(d):
-		case <-u.ctx.Done():
-		}
-		c <- time.Now()
-	}()
-	return c
-}

@@ -20,7 +20,7 @@ import (
 	typed_v1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/postgres/discovery/kube"
+	"github.com/gatehouse-proxy/gatehouse/internal/postgres/kubeapi"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/tlsstore"
 	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
 	"github.com/gatehouse-proxy/gatehouse/test/cluster"
@@ -69,7 +69,7 @@ type world struct {
 func newWorld(t *testing.T, c *cluster.Cluster, verbs ...string) *world {
 	t.Helper()
 	namespace := c.Namespace(t)
-	config, err := kube.Connection{Kubeconfig: c.ServiceAccount(t, namespace, object, rights(verbs...)...)}.Config()
+	config, err := kubeapi.Connection{Kubeconfig: c.ServiceAccount(t, namespace, object, rights(verbs...)...)}.Config()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package kube
+// Package kubeapi is what the two parts of the router that ask Kubernetes share: how its
+// API is reached, and a clock for whoever waits to ask again.
+package kubeapi
 
 import (
 	"fmt"
