@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"cmp"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -27,7 +29,7 @@ type seat struct {
 	off      bool            // it has left the loop
 	broken   error           // what a write met
 
-	readBy, writeBy atomic.Int64 // deadlines by the wall clock; 0 is none
+	readBy, writeBy atomic.Int64 // deadlines, in nanoseconds since began; 0 is none
 	closed          atomic.Bool  // read and write fail
 
 	mu     sync.Mutex
@@ -43,6 +45,12 @@ func newSeat(fd int, out *direction) *seat {
 
 // tailSize has room for a chunk within TLS, cut into small records, and an alert.
 const tailSize = bufferSize + 1024
+
+// mostTail is far more than a relay keeps on its own: a chunk, last words, and alerts. In
+// TLS 1.3 a peer can have us answer without end, by asking for new keys.
+const mostTail = 4 * bufferSize
+
+var errUnread = errors.New("the peer asks for answers and does not read them")
 
 var tails = sync.Pool{New: func() any { return new([tailSize]byte) }}
 
@@ -70,15 +78,22 @@ func (s *seat) read(p []byte) (int, error) {
 	return n, nil
 }
 
+// began is what deadlines are counted from. Their timers know nothing of a wall clock that
+// is set back, and look once.
+var began = time.Now()
+
 func passed(deadline *atomic.Int64) bool {
 	by := deadline.Load()
-	return by != 0 && time.Now().UnixNano() >= by
+	return by != 0 && int64(time.Since(began)) >= by
 }
 
 // write takes all of p. What the kernel does not take at once is the tail.
 func (s *seat) write(p []byte) (int, error) {
 	n := 0
 	if s.pending() {
+		if len(s.tail)+len(p) > mostTail {
+			s.broken = errUnread
+		}
 		if err := s.usable(); err != nil {
 			return 0, err
 		}
@@ -174,7 +189,7 @@ func (s *seat) setDeadline(which *atomic.Int64, t time.Time) {
 		which.Store(0)
 		return
 	}
-	which.Store(t.UnixNano())
+	which.Store(cmp.Or(int64(t.Sub(began)), -1))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch wait := time.Until(t); {
