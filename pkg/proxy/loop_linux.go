@@ -24,6 +24,7 @@ type loop struct {
 	seats []*seat // by descriptor
 	buf   [bufferSize]byte
 	again []*direction // have more to do than a turn allows
+	spare []*direction // memory of again
 
 	mu     sync.Mutex
 	posted []*circuit // to look at
@@ -174,9 +175,11 @@ func (l *loop) turn(d *direction) {
 
 func (l *loop) takeTurns() {
 	turns := l.again
-	l.again = nil
+	l.again = l.spare[:0]
 	for _, d := range turns {
 		d.queued = false
 		l.turn(d)
 	}
+	clear(turns) // it keeps no relay that has left
+	l.spare = turns
 }
