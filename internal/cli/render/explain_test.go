@@ -29,7 +29,7 @@ func TestExplainFromACluster(t *testing.T) {
 		},
 		"by name": {
 			Explained{Server: "db.shop.svc.cluster.local:5432", Service: "shop/db", Passthrough: true},
-			"→ db.shop.svc.cluster.local:5432, by the name of Service shop/db, which has no EndpointSlice\n" + database +
+			"→ db.shop.svc.cluster.local:5432, by the name of Service shop/db, which has no EndpointSlice\n" +
 				"TLS passes through: the host name alone routes, and nothing is rewritten\n",
 		},
 		"nobody is ready": {

@@ -223,10 +223,14 @@ func Until(t testing.TB, check func(context.Context) error) {
 	defer cancel()
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
+	var err error
 	for {
-		err := check(ctx)
-		if err == nil {
+		last := check(ctx)
+		if last == nil {
 			return
+		}
+		if err == nil || ctx.Err() == nil { // that time is over explains nothing
+			err = last
 		}
 		select {
 		case <-tick.C:
