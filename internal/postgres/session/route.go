@@ -63,7 +63,11 @@ func Decide(parameters pgwire.Parameters, sni, suffix string, known Deployments)
 	if login == "" {
 		return Route{}, refuse(InvalidAuthorization, hintLogin, "no user name in the startup message")
 	}
-	name, err := agreed(fromOptions(parameters), fromSNI(sni, suffix, known))
+	options, err := fromOptions(parameters)
+	if err != nil {
+		return Route{}, err
+	}
+	name, err := agreed(options, fromSNI(sni, suffix, known))
 	if err != nil {
 		return Route{}, err
 	}
@@ -141,7 +145,7 @@ func disagree(a, b string) error {
 
 // fromOptions reads our settings; nil is none of them. Of equal ones the last counts, as
 // in PostgreSQL.
-func fromOptions(parameters pgwire.Parameters) *named {
+func fromOptions(parameters pgwire.Parameters) (*named, error) {
 	line, _ := parameters.Get("options")
 	n := &named{source: FromOptions}
 	for _, s := range pgwire.Settings(line) {
@@ -149,22 +153,28 @@ func fromOptions(parameters pgwire.Parameters) *named {
 		case s.Is(settingDeployment):
 			n.deployment = s.Value
 		case s.Is(settingPooled):
-			n.pooled = new(isTrue(s.Value))
+			pooled, ok := boolean(s.Value)
+			if !ok {
+				return nil, refuse(InvalidAuthorization, "write on or off", "option %s has %s, which is no boolean", settingPooled, quote(s.Value))
+			}
+			n.pooled = &pooled
 		}
 	}
 	if n.deployment == "" && n.pooled == nil {
-		return nil
+		return nil, nil //nolint:nilnil // they name nothing
 	}
-	return n
+	return n, nil
 }
 
-// isTrue reads a boolean as PostgreSQL's configuration does, for what we accept of it.
-func isTrue(value string) bool {
+// boolean reads one as PostgreSQL's configuration does, for what we accept of it.
+func boolean(value string) (is, ok bool) {
 	switch strings.ToLower(value) {
 	case "on", "true", "yes", "1", "t", "y":
-		return true
+		return true, true
+	case "off", "false", "no", "0", "f", "n":
+		return false, true
 	}
-	return false
+	return false, false
 }
 
 // fromSNI reads "deployment[.pool].suffix", without case; nil is another name. A

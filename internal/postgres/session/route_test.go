@@ -158,6 +158,7 @@ func TestDecideRefuses(t *testing.T) {
 		`login "bob.billing" and SNI name different`:          {"orders.db.example", []string{"user", "bob.billing"}},
 		`login "bob.orders" and options name different`:       {"", []string{"user", "bob.orders", "options", "-c gatehouse.deployment=billing"}},
 		`login "bob.orders.pool" and options name`:            {"", []string{"user", "bob.orders.pool", "options", "-c gatehouse.pooled=off"}},
+		`option gatehouse.pooled has "onn", which is no bool`: {"", []string{"user", "bob.orders", "options", "-c gatehouse.pooled=onn"}},
 		`login "bob.orders.pool" and SNI name different depl`: {"orders.db.example", []string{"user", "bob.orders.pool"}},
 	} {
 		_, err := session.Decide(startup(c.parameters...), c.sni, suffix, known)
