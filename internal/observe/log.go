@@ -21,6 +21,7 @@ const (
 	KeyListener    = "listener"   // section name
 	KeyAddress     = "address"    // "ip:port"
 	KeyDeployment  = "deployment" // with ".pool" if it is the pooler
+	KeyUser        = "user"       // as the server knows it
 	KeyHealth      = "health"     // URL of a health server
 	KeyProxy       = "proxy"      // node id
 	KeyType        = "type"       // of an xDS resource, short

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/limit"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/session"
@@ -84,6 +85,8 @@ func (s *running) learn() {
 		s.refused = true
 		s.router.limits.failures.Take(s.origin)
 		s.router.meter.AuthFailures.WithLabelValues(s.label).Inc()
+		s.router.options.Log.Debug("login refused by the server", append([]any{observe.KeyAddress, s.client.RemoteAddr().String(),
+			observe.KeyReason, s.tracker.LastError().SQLSTATE}, named(backendName(s.route), s.route.User)...)...)
 	}
 }
 

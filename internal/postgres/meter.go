@@ -98,10 +98,14 @@ func (r *Router) label(route session.Route) string {
 	return r.meter.deployments.value(backendName(route))
 }
 
-// countedError is an error of a session that has been counted.
-type countedError struct{ error }
+// sessionError is an error of a session, which has been counted; the log says whose it was.
+type sessionError struct {
+	error
 
-func (e countedError) Unwrap() error { return e.error }
+	deployment, user string
+}
+
+func (e sessionError) Unwrap() error { return e.error }
 
 // stages are when a session came how far.
 type stages struct {
@@ -156,7 +160,7 @@ func (s *running) count(err error) {
 // countConnection counts how a connection ended that was no session. One that closes
 // without a word, as port checks do, asked for none.
 func (m *meter) countConnection(err error) {
-	if _, counted := errors.AsType[countedError](err); counted || err == nil || errors.Is(err, io.EOF) {
+	if _, counted := errors.AsType[sessionError](err); counted || err == nil || errors.Is(err, io.EOF) {
 		return
 	}
 	if _, failed := errors.AsType[*handshakeError](err); failed {

@@ -79,7 +79,7 @@ func (s *running) attempts(ctx context.Context, first []byte) error {
 				return fmt.Errorf("%w: %w", session.ErrInsecure, failed)
 			}
 			if !rest(ctx, pause) {
-				return unreachable(context.Cause(ctx))
+				return unreachable(fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), failed))
 			}
 			tried, pause = nil, min(2*pause, lastPause)
 		}

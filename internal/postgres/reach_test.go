@@ -68,11 +68,16 @@ func TestInVain(t *testing.T) {
 		"nothing can be dialed": {[]string{dead}, session.ConnectionFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, address := serve(t, postgres.Options{Resolver: newEndpoints(c.ready...), DialTimeout: 200 * time.Millisecond})
+			log, text := logged()
+			_, address := serve(t, postgres.Options{Resolver: newEndpoints(c.ready...), DialTimeout: 200 * time.Millisecond, Log: log})
 			began := time.Now()
 			_, err := connect(t, address, "bob.orders", "sslmode=disable")
 			if sqlstate(err) != c.want || time.Since(began) < 200*time.Millisecond || strings.Contains(err.Error(), dead) {
 				t.Errorf("after %v: %v, want SQLSTATE %s", time.Since(began), err, c.want)
+			}
+			await(t, text, "deployment=orders user=bob reason="+c.want)
+			if c.ready != nil {
+				await(t, text, "dial tcp "+dead+": connect: connection refused") // which server, and why
 			}
 		})
 	}

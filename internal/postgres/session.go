@@ -47,7 +47,7 @@ func (r *Router) begin(ctx context.Context, c *client, route session.Route, firs
 	if err == nil {
 		return nil
 	}
-	return countedError{err}
+	return sessionError{err, backendName(route), route.User}
 }
 
 // run connects a session to its server and carries it to its end.

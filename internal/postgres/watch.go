@@ -25,11 +25,11 @@ func (r *Router) watch() proxy.Watch {
 			r.meter.countConnection(err)
 			peer := c.RemoteAddr().String()
 			if bug, ok := errors.AsType[*proxy.PanicError](err); ok {
-				log.Error("a session ended by a bug", observe.KeyAddress, peer, observe.KeyError, bug)
+				log.Error("a session ended by a bug", append(whose(peer, err), observe.KeyError, bug)...)
 				return
 			}
 			if refusal, ok := errors.AsType[*session.RefusalError](err); ok {
-				log.Info("session refused", refused(peer, refusal, err)...)
+				log.Info("session refused", append(whose(peer, err), refused(refusal, err)...)...)
 				return
 			}
 			if closed, ok := errors.AsType[*proxyprotocol.RefusedError](err); ok {
@@ -38,19 +38,37 @@ func (r *Router) watch() proxy.Watch {
 				return
 			}
 			if left, ok := errors.AsType[*leftError](err); ok {
-				log.Info("session ended", observe.KeyAddress, peer, observe.KeyError, left)
+				log.Info("session ended", append(whose(peer, err), observe.KeyError, left)...)
 				return
 			}
 			if err != nil {
-				log.Debug("session ended", observe.KeyAddress, peer, observe.KeyError, err)
+				log.Debug("session ended", append(whose(peer, err), observe.KeyError, err)...)
 			}
 		},
 	}
 }
 
+// whose are the pairs that say whose connection it was, and where it was to go.
+func whose(peer string, err error) []any {
+	pairs := []any{observe.KeyAddress, peer}
+	if s, ok := errors.AsType[sessionError](err); ok {
+		pairs = append(pairs, named(s.deployment, s.user)...)
+	}
+	return pairs
+}
+
+// named are the pairs of a route. Clients choose the names, so they are bounded.
+func named(deployment, user string) []any {
+	pairs := []any{observe.KeyDeployment, session.Shown(deployment)}
+	if user != "" { // unknown where TLS passes through
+		pairs = append(pairs, observe.KeyUser, session.Shown(user))
+	}
+	return pairs
+}
+
 // refused are the pairs of a refusal, with its cause where that says more.
-func refused(peer string, r *session.RefusalError, err error) []any {
-	pairs := []any{observe.KeyAddress, peer, observe.KeyReason, r.SQLSTATE, observe.KeyMessage, r.Message}
+func refused(r *session.RefusalError, err error) []any {
+	pairs := []any{observe.KeyReason, r.SQLSTATE, observe.KeyMessage, r.Message}
 	if err.Error() != r.Error() {
 		pairs = append(pairs, observe.KeyError, err)
 	}

@@ -48,3 +48,11 @@ func quote(name string) string {
 	}
 	return strconv.QuoteToASCII(name)
 }
+
+// Shown is a name that a client chose for a log, in quotes only where it needs them.
+func Shown(name string) string {
+	if quoted := quote(name); quoted != `"`+name+`"` {
+		return quoted
+	}
+	return name
+}
