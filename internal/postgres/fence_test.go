@@ -135,7 +135,10 @@ func TestFenceAtAnyByte(t *testing.T) {
 		if _, err := io.ReadFull(client, got); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the session is at its server", func() bool { return server.open.Load() == 1 })
+		eventually(t, "the session has its server", func() bool {
+			orders := router.Routes()[0]
+			return orders.Sessions == 1 && orders.Waiting == 0
+		})
 		resolver.set(nil, nil)
 		router.Fence(target(server.Addr().String()))
 		rest, err := io.ReadAll(client)
