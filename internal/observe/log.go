@@ -62,9 +62,18 @@ func NewLogger(w io.Writer, o LogOptions) *slog.Logger {
 	}
 	h := &slog.HandlerOptions{Level: level}
 	if o.JSON {
+		h.ReplaceAttr = durations
 		return slog.New(slog.NewJSONHandler(w, h))
 	}
 	return slog.New(slog.NewTextHandler(w, h))
+}
+
+// durations makes text of durations, "5s", which in JSON would be nanoseconds.
+func durations(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		return slog.String(a.Key, a.Value.Duration().String())
+	}
+	return a
 }
 
 // Secret is text that must not be seen: every way of printing it gives "redacted".

@@ -102,6 +102,20 @@ func TestSecretsNeverReachTheLog(t *testing.T) {
 	}
 }
 
+// A duration reads the same in text and in JSON.
+func TestLogDurations(t *testing.T) {
+	for _, c := range []struct {
+		json bool
+		want string
+	}{{false, "took=1.5s"}, {true, `"took":"1.5s"`}} {
+		var out strings.Builder
+		NewLogger(&out, LogOptions{JSON: c.json}).Info("drained", KeyTook, 1500*time.Millisecond)
+		if !strings.Contains(out.String(), c.want) {
+			t.Errorf("got %s, want %s", out.String(), c.want)
+		}
+	}
+}
+
 func TestLogLevels(t *testing.T) {
 	for level, want := range map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError, "loud": slog.LevelInfo,
