@@ -30,6 +30,7 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	if err != nil {
 		return err
 	}
+	warnOfFewFiles(c.MaxConnections, openFiles(), io.Log)
 	metrics := observe.NewRouterMetrics()
 	others, err := meetReplicas(ctx, c, metrics, io)
 	if err != nil {
