@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -114,7 +115,7 @@ func (s *running) carry(ctx context.Context) error {
 	s.ended(ctx, result.First)
 	s.router.keys.Forget(s.key, s.target.Session)
 	if s.why != nil && !s.ready {
-		return s.why
+		return fmt.Errorf("%w: it was at %s", s.why, s.server.RemoteAddr())
 	}
 	return errors.Join(result.ErrA, result.ErrB, context.Cause(ctx), s.left(result.First))
 }

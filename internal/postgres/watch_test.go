@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres"
 	pgtest "github.com/gatehouse-proxy/gatehouse/test/postgres"
@@ -27,4 +28,15 @@ func TestRefusedLoginIsLogged(t *testing.T) {
 	if said := text.String(); strings.Contains(said, "\x1b") || strings.Contains(said, strings.Repeat("x", 200)) {
 		t.Errorf("the log has a name as the client sent it: %q", said)
 	}
+}
+
+// Which server does not answer is in the log, and nowhere else.
+func TestSilentServerIsLogged(t *testing.T) {
+	mute := loopback(t).Addr().String()
+	log, text := logged()
+	_, address := serve(t, postgres.Options{Resolver: table(t, "orders="+mute), AnswerTimeout: 100 * time.Millisecond, Log: log})
+	if _, err := connect(t, address, "bob.orders", "sslmode=disable"); sqlstate(err) != "08001" || strings.Contains(err.Error(), mute) {
+		t.Errorf("got %v", err)
+	}
+	await(t, text, "does not answer (SQLSTATE 08001): it was at "+mute)
 }
