@@ -9,7 +9,9 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
 
-// lastLinger is how long the last clients may take to read why they are cut.
+// lastLinger is how long the last clients may take to read why they are cut, and again
+// how long closing them may take: with the drain, and the cancels of what was cut, it has
+// to fit into the grace of a pod, 40 s in the manifests.
 const lastLinger = 2 * time.Second
 
 // Leave ends the sessions in which nothing is under way, now and as the others come to
@@ -48,7 +50,7 @@ func (r *Router) evict(ctx context.Context) (int, error) {
 		return len(rest), nil
 	}
 	r.server.Force()
-	forced, cancel := context.WithTimeout(working, defaultTimeout)
+	forced, cancel := context.WithTimeout(working, lastLinger)
 	defer cancel()
 	return len(rest), r.server.Drain(forced)
 }

@@ -83,10 +83,12 @@ func (s *running) learn() {
 	switch s.tracker.LastError().SQLSTATE {
 	case invalidPassword, invalidAuthorization:
 		s.refused = true
-		s.router.limits.failures.Take(s.origin)
+		s.router.limits.failures.Owe(s.origin)
 		s.router.meter.AuthFailures.WithLabelValues(s.label).Inc()
-		s.router.options.Log.Debug("login refused by the server", append([]any{observe.KeyAddress, s.client.RemoteAddr().String(),
-			observe.KeyReason, s.tracker.LastError().SQLSTATE}, named(backendName(s.route), s.route.User)...)...)
+		s.router.options.Log.Debug("login refused by the server", append([]any{
+			observe.KeyAddress, s.client.RemoteAddr().String(),
+			observe.KeyReason, s.tracker.LastError().SQLSTATE,
+		}, named(backendName(s.route), s.route.User)...)...)
 	}
 }
 

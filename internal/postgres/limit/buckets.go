@@ -54,6 +54,23 @@ func (b *Buckets[K]) Take(key K) bool {
 	return b.bucket(key).AllowN(b.now(), 1)
 }
 
+// mostOwed is how many bursts a key may owe.
+const mostOwed = 5
+
+// Owe takes one token of a key, also if there is none: for what cannot be undone any more.
+// The key then has none until what it owes has come, five bursts at most.
+func (b *Buckets[K]) Owe(key K) {
+	if b.rate.PerSecond <= 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	tokens, now := b.bucket(key), b.now()
+	if tokens.TokensAt(now)-1 >= float64(-mostOwed*b.rate.Burst) {
+		tokens.ReserveN(now, 1)
+	}
+}
+
 // Has tells whether a key has a token left, and takes none.
 func (b *Buckets[K]) Has(key K) bool {
 	if b.rate.PerSecond <= 0 {

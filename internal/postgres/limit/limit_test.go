@@ -27,6 +27,26 @@ func TestHasIsTakeWithoutTaking(t *testing.T) {
 	})
 }
 
+// Whoever owes has nothing until that has come, which is bounded.
+func TestOwe(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	b := NewBuckets[string](Rate{PerSecond: 1, Burst: 2, Keys: 3}, func() time.Time { return now })
+	for owed, seconds := range map[int]int{1: 0, 2: 1, 3: 2, 10: 9, 1000: 11} {
+		key := "a"
+		b = NewBuckets[string](b.rate, b.now)
+		for range owed {
+			b.Owe(key)
+		}
+		from := now
+		for !b.Has(key) {
+			now = now.Add(time.Second)
+		}
+		if got := int(now.Sub(from) / time.Second); got != seconds || !b.Has("b") {
+			t.Errorf("after %d it has one in %d s, want %d", owed, got, seconds)
+		}
+	}
+}
+
 func TestNoRateIsNoLimit(t *testing.T) {
 	b := NewBuckets[int](Rate{}, time.Now)
 	for i := range 1000 {

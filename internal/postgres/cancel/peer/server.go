@@ -58,7 +58,7 @@ func NewServer(o ServerOptions) *Server {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	err := s.server.Serve(ctx, l)
 	s.server.Stop()
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), AskTimeout)
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
 	defer cancel()
 	if s.server.Drain(rest) != nil {
 		s.server.Force()
