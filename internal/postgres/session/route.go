@@ -94,7 +94,7 @@ func (r *Route) byLogin(name string, pooled *bool) error {
 	case login.Deployment == "":
 		return refuse(InvalidAuthorization, hintLogin, "login %s names no deployment", quote(name))
 	case pooled != nil && login.Pooled && !*pooled:
-		return disagree("login "+quote(name), string(FromOptions))
+		return differ("login "+quote(name), string(FromOptions))
 	}
 	r.User, r.Deployment, r.Source = login.User, login.Deployment, FromLogin
 	r.Pooled = login.Pooled || pooled != nil && *pooled
@@ -111,7 +111,7 @@ func (r *Route) byName(name string, n named, known Deployments) error {
 	}
 	if login.Deployment == n.deployment {
 		if n.pooled != nil && login.Pooled != *n.pooled {
-			return disagree("login "+quote(name), string(n.source))
+			return differ("login "+quote(name), string(n.source))
 		}
 		r.User, r.Pooled = login.User, login.Pooled
 		return nil
@@ -132,15 +132,21 @@ func agreed(options, sni *named) (named, error) {
 	case options == nil:
 		return *sni, nil
 	}
-	if options.deployment != "" && !strings.EqualFold(options.deployment, sni.deployment) ||
-		options.pooled != nil && *options.pooled != *sni.pooled {
+	if options.deployment != "" && !strings.EqualFold(options.deployment, sni.deployment) {
 		return named{}, disagree("options", "SNI")
+	}
+	if options.pooled != nil && *options.pooled != *sni.pooled {
+		return named{}, differ("options", "SNI")
 	}
 	return *sni, nil
 }
 
 func disagree(a, b string) error {
 	return refuse(InvalidAuthorization, "name the deployment once, or the same one everywhere", "%s and %s name different deployments", a, b)
+}
+
+func differ(a, b string) error {
+	return refuse(InvalidAuthorization, "ask for the pooler in both, or in neither", "%s and %s differ about the pooler of the deployment", a, b)
 }
 
 // fromOptions reads our settings; nil is none of them. Of equal ones the last counts, as

@@ -157,9 +157,9 @@ func TestDecideRefuses(t *testing.T) {
 		`options and SNI name different deployments`:          {"orders.db.example", []string{"user", "bob", "options", "-c gatehouse.deployment=billing"}},
 		`login "bob.billing" and SNI name different`:          {"orders.db.example", []string{"user", "bob.billing"}},
 		`login "bob.orders" and options name different`:       {"", []string{"user", "bob.orders", "options", "-c gatehouse.deployment=billing"}},
-		`login "bob.orders.pool" and options name`:            {"", []string{"user", "bob.orders.pool", "options", "-c gatehouse.pooled=off"}},
+		`login "bob.orders.pool" and options differ ab`:       {"", []string{"user", "bob.orders.pool", "options", "-c gatehouse.pooled=off"}},
 		`option gatehouse.pooled has "onn", which is no bool`: {"", []string{"user", "bob.orders", "options", "-c gatehouse.pooled=onn"}},
-		`login "bob.orders.pool" and SNI name different depl`: {"orders.db.example", []string{"user", "bob.orders.pool"}},
+		`login "bob.orders.pool" and SNI differ about the po`: {"orders.db.example", []string{"user", "bob.orders.pool"}},
 	} {
 		_, err := session.Decide(startup(c.parameters...), c.sni, suffix, known)
 		refusal, ok := errors.AsType[*session.RefusalError](err)
