@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -164,13 +165,24 @@ func TestFenceMissesNobody(t *testing.T) {
 		router.Fence(target(gone.Addr().String()))
 		eventually(t, "nobody is left", func() bool { return gone.open.Load() == 0 })
 		for _, c := range clients {
-			if _, err := c.Read(make([]byte, 1)); err != nil {
-				t.Errorf("a client was let go without a word: %v", err)
+			if said, err := firstMessage(c); err != nil || said[0] != 'R' && !(said[0] == 'E' && strings.Contains(said, "C57P01\x00")) {
+				t.Errorf("neither a login nor the word of the fence: %q, %v", said, err)
 			}
 			_ = c.Close()
 		}
 		eventually(t, "nobody is left", func() bool { return gone.open.Load() == 0 && here.open.Load() == 0 })
 	}
+}
+
+// firstMessage reads the first message that a client gets.
+func firstMessage(c net.Conn) (string, error) {
+	header := make([]byte, 5)
+	if _, err := io.ReadFull(c, header); err != nil {
+		return string(header), err
+	}
+	body := make([]byte, min(max(int(binary.BigEndian.Uint32(header[1:]))-4, 0), 1<<16))
+	_, err := io.ReadFull(c, body)
+	return string(header) + string(body), err
 }
 
 // start opens a session without TLS, and leaves the rest of it to the caller.
