@@ -51,7 +51,7 @@ func (m *RouterMetrics) describeSessions(c *catalog) {
 	})
 	m.CancelPeers = c.counter(Metric{
 		Name: "gatehouse_postgres_cancel_peer_questions_total", Labels: []string{"outcome"},
-		Help:  "Questions about cancels between replicas, by outcome: asked_known, asked_unknown, asked_failed, asked_silent (no answer), one for each peer that was asked; heard_known, heard_unknown and heard_failed that were answered; heard_malformed, heard_version, heard_forged (another key), heard_stale (clocks differ), heard_replayed and heard_busy that were dropped.",
+		Help:  "Questions about cancels between replicas, by outcome: asked_known, asked_unknown, asked_failed, asked_silent (no answer, or none soon after another one delivered the cancel), one for each peer that was asked; heard_known, heard_unknown and heard_failed that were answered; heard_malformed, heard_version, heard_forged (another key), heard_stale (clocks differ), heard_replayed and heard_busy that were dropped.",
 		Watch: "asked_silent that lasts is a peer that cannot be reached, or has another key or clock; heard_forged or heard_replayed without a change of the key is somebody else on the port.",
 	})
 }

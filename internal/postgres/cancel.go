@@ -18,7 +18,7 @@ import (
 // Peers are the other replicas of a router.
 type Peers interface {
 	// Ask asks them for the cancel of the session with a key, and returns once all have
-	// answered, within some seconds: cancel.Peer, cancel.Failed, cancel.Unknown, or
+	// answered, or one has delivered it and the rest had a moment, within some seconds: cancel.Peer, cancel.Failed, cancel.Unknown, or
 	// cancel.Limited if that was too much to ask.
 	Ask(ctx context.Context, key pgwire.Key) cancel.Outcome
 }
@@ -28,7 +28,8 @@ type Peers interface {
 var cancelLimits = cancel.Limits{Rate: 50, Burst: 200, Networks: 4096}
 
 // cancelSlot is what the time that a cancel takes is a multiple of, for its client: a
-// key of this replica, a key of another one, and one of nobody, look alike.
+// key of this replica, a key of another one, and one of nobody, look alike while all
+// replicas answer.
 const cancelSlot = 50 * time.Millisecond
 
 // cancel serves a client that asks for one. It returns, so that the client is let go,

@@ -2,11 +2,15 @@ package peer
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"net"
+	"net/netip"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/cancel"
@@ -55,19 +59,93 @@ func startSilent(t *testing.T) *silent {
 func TestPeersThatDoNotAnswer(t *testing.T) {
 	gone := listener(t)
 	_ = gone.Close()
-	here := start(t, map[pgwire.Key]cancel.Outcome{mine: cancel.Known}, 1)
+	here := start(t, map[pgwire.Key]cancel.Outcome{mine: cancel.Known, broken: cancel.Failed}, 1)
 	mute := startSilent(t)
 	c := asker(t, []byte{1}, gone.Addr().String(), mute.address, here.address)
 	c.options.Timeout = 500 * time.Millisecond
-	if got := c.Ask(t.Context(), mine); got != cancel.Peer {
+	if got := c.Ask(t.Context(), broken); got != cancel.Failed {
 		t.Errorf("got %s", got)
 	}
-	expect(t, c.tally, map[Outcome]uint64{AskedKnown: 1, AskedSilent: 2})
+	expect(t, c.tally, map[Outcome]uint64{AskedFailed: 1, AskedSilent: 2})
 	c.options.Timeout = time.Hour
 	if got := c.Ask(t.Context(), nobodys); got != cancel.Unknown {
 		t.Errorf("got %s", got)
 	}
-	expect(t, c.tally, map[Outcome]uint64{AskedKnown: 1, AskedUnknown: 1, AskedSilent: 3})
+	expect(t, c.tally, map[Outcome]uint64{AskedFailed: 1, AskedUnknown: 1, AskedSilent: 3})
+}
+
+// A cancel that one peer has delivered does not wait for one that says nothing. That one
+// counts as silent, and is asked again: it may only be slow.
+func TestADeliveredCancelWaitsForNobody(t *testing.T) {
+	here := start(t, map[pgwire.Key]cancel.Outcome{mine: cancel.Known}, 1)
+	mute := startSilent(t)
+	c := asker(t, []byte{1}, mute.address, here.address)
+	c.options.Timeout = time.Hour
+	for n := range uint64(2) {
+		started := time.Now()
+		if got := c.Ask(t.Context(), mine); got != cancel.Peer {
+			t.Errorf("got %s", got)
+		}
+		if took := time.Since(started); took < restTime || took > 2*AskTimeout {
+			t.Errorf("it took %v", took)
+		}
+		expect(t, c.tally, map[Outcome]uint64{AskedKnown: n + 1, AskedSilent: n + 1})
+	}
+	for deadline := time.Now().Add(10 * time.Second); mute.open.Load() > 0; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("a question is still open")
+		}
+	}
+}
+
+// Whoever answers within restTime is heard, in any order, and nothing is left when the
+// outcome is there.
+func TestAnswersAreJoined(t *testing.T) {
+	type answer struct {
+		after   time.Duration
+		verdict Verdict
+	}
+	const never = time.Hour
+	for name, c := range map[string]struct {
+		answers []answer
+		want    cancel.Outcome
+		took    time.Duration
+		counts  map[Outcome]uint64
+	}{
+		"nobody":           {nil, cancel.Unknown, 0, nil},
+		"of nobody":        {[]answer{{1, NotMine}, {time.Second, NotMine}}, cancel.Unknown, time.Second, map[Outcome]uint64{AskedUnknown: 2}},
+		"delivered last":   {[]answer{{1, NotMine}, {time.Second, Delivered}}, cancel.Peer, time.Second, map[Outcome]uint64{AskedKnown: 1, AskedUnknown: 1}},
+		"twice":            {[]answer{{1, Delivered}, {restTime, Delivered}}, cancel.Peer, restTime, map[Outcome]uint64{AskedKnown: 2}},
+		"failed, then not": {[]answer{{1, Failed}, {time.Second, Delivered}}, cancel.Peer, time.Second, map[Outcome]uint64{AskedKnown: 1, AskedFailed: 1}},
+		"others late":      {[]answer{{1, Delivered}, {never, NotMine}, {2, NotMine}}, cancel.Peer, restTime + 1, map[Outcome]uint64{AskedKnown: 1, AskedUnknown: 1, AskedSilent: 1}},
+		"failed, one late": {[]answer{{1, Failed}, {never, NotMine}}, cancel.Failed, AskTimeout, map[Outcome]uint64{AskedFailed: 1, AskedSilent: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var peers []string
+				for i := range c.answers {
+					peers = append(peers, fmt.Sprintf("10.0.0.1:%d", i))
+				}
+				a := asker(t, []byte{1}, peers...)
+				started := time.Now()
+				ctx, done := context.WithTimeout(t.Context(), AskTimeout)
+				defer done()
+				got := a.askAll(ctx, func(ctx context.Context, peer netip.AddrPort) (Verdict, error) {
+					says := c.answers[peer.Port()]
+					select {
+					case <-time.After(says.after):
+						return says.verdict, nil
+					case <-ctx.Done():
+						return 0, ctx.Err()
+					}
+				})
+				if took := time.Since(started); got != c.want || took != c.took {
+					t.Errorf("got %s after %v, want %s after %v", got, took, c.want, c.took)
+				}
+				expect(t, a.tally, c.counts)
+			})
+		})
+	}
 }
 
 // The bound that users are promised.

@@ -26,6 +26,9 @@ const (
 	AskTimeout = 5 * time.Second
 	// dialTimeout leaves one lost packet time to be sent again.
 	dialTimeout = 2 * time.Second
+	// restTime is what the others have to answer once one has delivered the cancel: those
+	// that live say by then that it is not theirs.
+	restTime = 250 * time.Millisecond
 
 	asksPerSecond = 100
 	asksAtOnce    = 400
@@ -82,7 +85,7 @@ func NewClient(o ClientOptions) *Client {
 }
 
 // Ask asks all other replicas for the cancel of the session with a key, and returns once
-// all have answered, or the Timeout is over. The outcome is cancel.Peer, cancel.Failed,
+// all have answered, one has delivered it and restTime is over, or the Timeout is. The outcome is cancel.Peer, cancel.Failed,
 // cancel.Unknown, or cancel.Limited: then nobody was asked.
 func (c *Client) Ask(ctx context.Context, key pgwire.Key) cancel.Outcome {
 	select {
@@ -112,30 +115,50 @@ func (c *Client) Ask(ctx context.Context, key pgwire.Key) cancel.Outcome {
 	})
 }
 
-// askAll asks every peer at once and joins their answers.
+// errDelivered ends a question that another peer has answered.
+var errDelivered = errors.New("it had not answered when another one had long delivered the cancel")
+
+// askAll asks every peer at once and joins their answers. It returns once all have
+// answered, or restTime after one has delivered the cancel, and leaves nothing behind.
 func (c *Client) askAll(ctx context.Context, ask func(context.Context, netip.AddrPort) (Verdict, error)) cancel.Outcome {
 	peers := c.finder.others(ctx)
-	verdicts := make([]Verdict, len(peers))
+	ctx, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	answers := make(chan Verdict, len(peers))
 	var wg sync.WaitGroup
-	for i, peer := range peers {
+	defer wg.Wait()
+	for _, peer := range peers {
 		wg.Go(func() {
 			verdict, err := ask(ctx, peer)
 			if err != nil {
 				c.silent(ctx, peer, err)
-				return
+				verdict = 0
+			} else {
+				c.options.Count(asked[verdict])
 			}
-			verdicts[i] = verdict
-			c.options.Count(asked[verdict])
+			answers <- verdict
 		})
 	}
-	wg.Wait()
+	return join(answers, len(peers), func() { cut(errDelivered) })
+}
+
+// join returns what n answers say together, where 0 is none. It calls cut if some are
+// not there restTime after one has delivered the cancel; they must come then.
+func join(answers <-chan Verdict, n int, cut func()) cancel.Outcome {
 	outcome := cancel.Unknown
-	for _, v := range verdicts {
-		switch {
-		case v == Delivered:
-			return cancel.Peer
-		case v == Failed:
-			outcome = cancel.Failed
+	var rest <-chan time.Time
+	for n > 0 {
+		select {
+		case v := <-answers:
+			n--
+			switch {
+			case v == Delivered && rest == nil:
+				outcome, rest = cancel.Peer, time.After(restTime)
+			case v == Failed && outcome == cancel.Unknown:
+				outcome = cancel.Failed
+			}
+		case <-rest:
+			cut()
 		}
 	}
 	return outcome
@@ -163,10 +186,14 @@ func (c *Client) exchange(ctx context.Context, peer netip.AddrPort, packet []byt
 	return answer, err
 }
 
-// silent notes a peer that did not answer. One that took its time is left alone for a while.
+// silent notes a peer that did not answer. One that had all its time and took it is left
+// alone for a while.
 func (c *Client) silent(ctx context.Context, peer netip.AddrPort, err error) {
 	c.options.Count(AskedSilent)
-	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+	switch {
+	case errors.Is(context.Cause(ctx), errDelivered):
+		err = errDelivered
+	case errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 		c.finder.leave(peer)
 	}
 	c.quiet.Do(func() {

@@ -15,10 +15,11 @@ import (
 
 // Limits of finding peers.
 const (
-	lookupTimeout = time.Second     // of all names together
-	foundAge      = 3 * time.Second // how long addresses are believed
-	maxPeers      = 256             // that one question goes to
-	downTime      = 5 * time.Second // how long a peer that answered too late is left alone
+	lookupTimeout = time.Second      // of all names together
+	foundAge      = 3 * time.Second  // how long addresses are believed
+	stillAge      = 10 * time.Second // how long, while they are looked up again
+	maxPeers      = 256              // that one question goes to
+	downTime      = 5 * time.Second  // how long a peer that answered too late is left alone
 )
 
 // finder knows the addresses of the other replicas.
@@ -28,29 +29,62 @@ type finder struct {
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	log    *slog.Logger
 
-	mu    sync.Mutex
-	found []netip.AddrPort
-	at    time.Time
+	mu      sync.Mutex // never held while names are looked up
+	found   []netip.AddrPort
+	at      time.Time
+	looking chan struct{} // closed when the lookup under way ends; nil without one
+	down    map[netip.AddrPort]time.Time
+
+	// Of the lookup under way: there is one at most.
 	last  map[string][]netip.Addr // by host, as last looked up
 	wrong map[string]string       // what was last said of a host
-	down  map[netip.AddrPort]time.Time
 }
 
 // others returns the peers to ask now, each once and sorted, without this replica and
 // those that are down. Names are looked up if the last time is long ago; one that cannot
 // be has the addresses that it had.
 func (f *finder) others(ctx context.Context) []netip.AddrPort {
+	f.refresh(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.at.IsZero() || time.Since(f.at) >= foundAge {
-		f.found = f.find(ctx)
-		f.at = time.Now()
-	}
 	up := slices.DeleteFunc(slices.Clone(f.found), func(a netip.AddrPort) bool {
 		until, down := f.down[a]
 		return down && time.Now().Before(until)
 	})
 	return up[:min(len(up), maxPeers)]
+}
+
+// refresh looks names up if it is time to, unless another caller does. What was found
+// last serves meanwhile; if that is too old, the caller waits for the other one.
+func (f *finder) refresh(ctx context.Context) {
+	f.mu.Lock()
+	age, looking := time.Since(f.at), f.looking
+	if age >= foundAge && looking == nil {
+		f.looking = make(chan struct{})
+		f.mu.Unlock()
+		f.look(ctx)
+		return
+	}
+	f.mu.Unlock()
+	if looking == nil || age < stillAge {
+		return
+	}
+	select {
+	case <-looking:
+	case <-ctx.Done():
+	}
+}
+
+// look looks all names up. The caller has made f.looking.
+func (f *finder) look(ctx context.Context) {
+	found := f.found // nobody else writes it now
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		close(f.looking)
+		f.found, f.at, f.looking = found, time.Now(), nil
+	}()
+	found = f.find(ctx)
 }
 
 // leave lets others pass over a peer that keeps askers waiting.

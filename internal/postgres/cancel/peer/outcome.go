@@ -10,7 +10,7 @@ const (
 	AskedKnown   Outcome = "asked_known"   // the peer has the session, and its server has acted
 	AskedUnknown Outcome = "asked_unknown" // the peer does not have it
 	AskedFailed  Outcome = "asked_failed"  // it has, but its server did not take the cancel
-	AskedSilent  Outcome = "asked_silent"  // no answer, or none that can be believed
+	AskedSilent  Outcome = "asked_silent"  // no answer in time, or none that can be believed
 )
 
 // Outcomes of questions that this replica was asked.
