@@ -36,36 +36,45 @@ func Postgres(ctx context.Context, c config.Postgres, io IO) error {
 	if err != nil {
 		return err
 	}
+	at, err := openListeners(ctx, c, io)
+	if err != nil {
+		return errors.Join(err, others.close())
+	}
 	r := postgres.New(postgres.Options{
 		Resolver: servers, Waits: append(servers.waits, certificateWaits(store)...), TLS: store, Required: c.TLS.Required, Suffix: c.SNISuffix, Proxy: c.ProxyProtocol, Servers: secure,
 		Connections: c.MaxConnections, DialTimeout: c.DialTimeout, Log: io.Log,
 		Limits: postgres.Limits(c.Limits), Endpoints: servers.endpoints, Problems: servers.problems,
 		Metrics: metrics, Peers: others.asked(), CancelOnDisconnect: c.CancelOnDisconnect,
 	})
-	clients, err := listen(ctx, "--proxy-start-port", c.Address())
-	if err != nil {
-		return errors.Join(err, others.close())
-	}
-	health, err := listen(ctx, "--health-server-port", c.HealthAddress())
-	if err != nil {
-		return errors.Join(err, clients.Close(), others.close())
-	}
-	routes, err := listenAdmin(ctx, c, io)
-	if err != nil {
-		return errors.Join(err, clients.Close(), health.Close(), others.close())
-	}
-	io.Log.Info("routing", observe.KeyAddress, clients.Addr().String(), observe.KeyHealth, url(health), observe.KeyTotal, len(c.Backends))
+	io.Log.Info("routing", observe.KeyAddress, at.clients.Addr().String(), observe.KeyHealth, url(at.health), observe.KeyTotal, len(c.Backends))
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	beside.Go(func() { servers.run(working, r.Fence) })
 	beside.Go(func() { keep(working, store) })
-	beside.Go(func() { serveHealth(working, health, r.Health(), io) })
-	beside.Go(func() { serveAdmin(working, routes, r, io) })
+	beside.Go(func() { serveHealth(working, at.health, r.Health(), io) })
+	beside.Go(func() { serveAdmin(working, at.admin, r, io) })
 	beside.Go(func() { others.answer(working, r) })
-	err = r.Run(ctx, clients, postgres.Life{})
+	err = r.Run(ctx, at.clients, postgres.Life{})
 	stop()
 	beside.Wait()
 	return err
+}
+
+// listeners are where a router is reached; admin may be nil.
+type listeners struct{ clients, health, admin net.Listener }
+
+// openListeners opens all of them, or none.
+func openListeners(ctx context.Context, c config.Postgres, io IO) (at listeners, err error) {
+	if at.clients, err = listen(ctx, "--proxy-start-port", c.Address()); err != nil {
+		return at, err
+	}
+	if at.health, err = listen(ctx, "--health-server-port", c.HealthAddress()); err != nil {
+		return at, errors.Join(err, at.clients.Close())
+	}
+	if at.admin, err = listenAdmin(ctx, c, io); err != nil {
+		return at, errors.Join(err, at.clients.Close(), at.health.Close())
+	}
+	return at, nil
 }
 
 // healthTimeout bounds how long a health check may take to ask.
