@@ -16,6 +16,7 @@ import (
 
 // Postgres routes sessions until ctx ends, and then goes away in order.
 func Postgres(ctx context.Context, c config.Postgres, io IO) error {
+	spareProcessor()
 	store, err := certificates(c, io)
 	if err != nil {
 		return err
