@@ -17,7 +17,7 @@ import (
 
 // Options say where servers are found.
 type Options struct {
-	// Config is how the API is reached; Connection.Config makes one.
+	// Config is how the API is reached; kubeapi.Connection makes one.
 	Config *rest.Config
 	// Namespaces are those whose Services count; none are all. Each costs two watches.
 	Namespaces []string
