@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // Metric documents one metric.
@@ -22,6 +23,16 @@ type Metric struct {
 type catalog struct {
 	registry *prometheus.Registry
 	metrics  []Metric
+}
+
+// newCatalog has the metrics of the Go runtime and of the process only.
+func newCatalog() *catalog {
+	c := &catalog{registry: prometheus.NewRegistry()}
+	c.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return c
 }
 
 func (c *catalog) counter(m Metric) *prometheus.CounterVec {

@@ -4,7 +4,6 @@ import (
 	"runtime"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/version"
 )
@@ -53,11 +52,7 @@ var functions = []float64{1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1
 
 // NewMetrics returns metrics that are all zero.
 func NewMetrics() *Metrics {
-	c := &catalog{registry: prometheus.NewRegistry()}
-	c.registry.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	c := newCatalog()
 	m := &Metrics{Registry: c.registry}
 	m.describeObjects(c)
 	m.describeLoop(c)

@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/version"
@@ -45,11 +44,7 @@ var connecting = []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2
 
 // NewRouterMetrics returns metrics that are all zero.
 func NewRouterMetrics() *RouterMetrics {
-	c := &catalog{registry: prometheus.NewRegistry()}
-	c.registry.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	c := newCatalog()
 	m := &RouterMetrics{Registry: c.registry}
 	m.describeConnects(c)
 	m.describeSessions(c)

@@ -102,13 +102,15 @@ func (r *Router) sendCancel(ctx context.Context, target discovery.Target, key pg
 	return err
 }
 
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
+// pause waits for d. It is false if ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -64,7 +64,7 @@ func polled(c net.Conn) *proxy.Conn {
 func (s *running) attempts(ctx context.Context, first []byte) error {
 	var tried []string // without a pause in between
 	var failed error   // the last attempt
-	pause := firstPause
+	wait := firstPause
 	for {
 		changed := s.router.options.Resolver.Changed() // before it is asked: no change is missed
 		target, err := s.resolve(tried)
@@ -78,10 +78,10 @@ func (s *running) attempts(ctx context.Context, first []byte) error {
 			if _, hopeless := errors.AsType[*servertls.Error](failed); hopeless {
 				return fmt.Errorf("%w: %w", session.ErrInsecure, failed)
 			}
-			if !rest(ctx, pause) {
+			if !pause(ctx, spread(wait)) {
 				return unreachable(fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), failed))
 			}
-			tried, pause = nil, min(2*pause, lastPause)
+			tried, wait = nil, min(2*wait, lastPause)
 		}
 		if failed = s.attempt(ctx, target, first); failed == nil {
 			return nil
@@ -121,16 +121,9 @@ func hold(ctx context.Context, changed <-chan struct{}) bool {
 	}
 }
 
-// rest waits between attempts, half of pause at least: not all clients come back at once.
-func rest(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause/2 + rand.N(pause)) //nolint:gosec // a spread, no secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+// spread is half of d to one and a half: not all clients come back at once.
+func spread(d time.Duration) time.Duration {
+	return d/2 + rand.N(d) //nolint:gosec // no secret
 }
 
 // attempt connects to one endpoint. The session is at its place from before the resolver

@@ -115,22 +115,7 @@ func TestSessions(t *testing.T) {
 		if err := conn.QueryRow(t.Context(), "select pg_backend_pid()").Scan(&pid); err != nil || pid != conn.PgConn().PID() {
 			t.Errorf("backend %d has the key of %d, %v", pid, conn.PgConn().PID(), err)
 		}
-		failed := make(chan error, 1)
-		started := time.Now()
-		go func() { _, err := conn.Exec(context.WithoutCancel(t.Context()), "select pg_sleep(60)"); failed <- err }()
-		for cancelled := false; !cancelled; {
-			if err := conn.PgConn().CancelRequest(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case err := <-failed:
-				cancelled = true
-				if sqlstate(err) != "57014" || time.Since(started) > 30*time.Second {
-					t.Errorf("got %v after %v", err, time.Since(started))
-				}
-			case <-time.After(50 * time.Millisecond): // it came before the query
-			}
-		}
+		isCancelled(t, conn)
 	})
 }
 
@@ -205,5 +190,26 @@ func TestPortChecks(t *testing.T) {
 	}
 	if _, err := connect(t, address, "bob", "sslmode=disable"); sqlstate(err) != session.InvalidAuthorization {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// isCancelled cancels a query of a session, by a request of its own, until that has ended.
+func isCancelled(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	failed := make(chan error, 1)
+	started := time.Now()
+	go func() { _, err := conn.Exec(context.WithoutCancel(t.Context()), "select pg_sleep(60)"); failed <- err }()
+	for cancelled := false; !cancelled; {
+		if err := conn.PgConn().CancelRequest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-failed:
+			cancelled = true
+			if sqlstate(err) != "57014" || time.Since(started) > 30*time.Second {
+				t.Errorf("got %v after %v", err, time.Since(started))
+			}
+		case <-time.After(50 * time.Millisecond): // it came before the query
+		}
 	}
 }
