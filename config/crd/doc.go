@@ -24,7 +24,7 @@ const (
 	Experimental Channel = "experimental"
 )
 
-//go:embed standard/*.json experimental/*.json multicluster.x-k8s.io_serviceimports.json gatehouse.dev_gatewayconfigs.yaml
+//go:embed standard/*.json experimental/*.json multicluster.x-k8s.io_serviceimports.json gatehouse.dev_gatewayconfigs.yaml egress.gatehouse.dev_proxies.yaml
 var files embed.FS
 
 // Read returns the definition of group and plural in a channel as YAML or JSON;

@@ -90,6 +90,26 @@ var rules = []struct {
 		why:  "it shares pkg, observe and the command line, not the gateway's model",
 	},
 	{
+		name: "a fleet is decided without I/O", direct: true, pkgs: `internal/fleet/(lifecycle|credential|cloudinit)`,
+		deny: `os|os/.*|net/http|log|log/slog|syscall|math/rand(/v2)?|crypto/rand|golang.org/x/sys/.*`,
+		why:  "what becomes of an instance follows from what is known, and can be tried without one",
+	},
+	{
+		name: "the core of the fleet knows no shell", pkgs: `internal/fleet/(lifecycle|reconcile|credential|cloudinit|provider|gc)`,
+		deny: `k8s.io/client-go/(kubernetes|rest|tools)(/.*)?|sigs.k8s.io/controller-runtime(/.*)?|cloud.google.com/.*|github.com/hetznercloud/.*|\./internal/fleet/(controller|standalone)(/.*)?`,
+		why:  "the same core runs over an API server and over files",
+	},
+	{
+		name: "the fleet is no gateway", pkgs: `internal/fleet(/.*)?`,
+		deny: `\./internal/(compile|model|acceptance|translate|publish|pipeline|infra|lab|postgres|app|cli|config)(/.*)?|\./pkg/(xdsserve|derive)`,
+		why:  "it shares pkg, observe, the command line and the ledger of verdicts, not the gateway's model",
+	},
+	{
+		name: "what runs on an instance carries no control plane", pkgs: `cmd/gatehouse-forward|internal/fleet/(forward|credential)(/.*)?`,
+		deny: `github.com/prometheus/.*|k8s.io/.*|sigs.k8s.io/.*|cloud.google.com/.*|google.golang.org/.*|github.com/hetznercloud/.*|\./api/.*|\./internal/observe`,
+		why:  "it is a small static binary that instances download",
+	},
+	{
 		name: "only app reaches the pipeline", direct: true, pkgs: `.*`, except: `internal/app|test/.*`,
 		deny: `\./internal/pipeline`,
 		why:  "one composition root, one loop",
@@ -128,7 +148,10 @@ func TestDependencies(t *testing.T) {
 }
 
 // allowedMain is the one import that a main package has.
-func allowedMain(path, dep string) bool { return path == "cmd/gatehouse" && dep == "./internal/cli" }
+func allowedMain(path, dep string) bool {
+	return path == "cmd/gatehouse" && dep == "./internal/cli" ||
+		path == "cmd/gatehouse-forward" && dep == "./internal/fleet/forward/command"
+}
 
 func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
@@ -149,7 +172,7 @@ func (p pkg) reach(direct bool) []string {
 // together is none of them: source/schema decodes and validates for every source.
 func TestSiblings(t *testing.T) {
 	shared := []string{"schema"}
-	stage := regexp.MustCompile(`^(?:\./)?internal/(source|translate|publish|infra|lab/proxy)/([^/]+)`)
+	stage := regexp.MustCompile(`^(?:\./)?internal/(source|translate|publish|infra|lab/proxy|fleet/provider)/([^/]+)`)
 	for _, p := range packages(t) {
 		mine := stage.FindStringSubmatch(p.path())
 		for _, dep := range p.reach(false) {

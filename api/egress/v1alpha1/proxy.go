@@ -1,0 +1,255 @@
+package v1alpha1
+
+import (
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Proxy is one forward proxy: an instance that is created, replaced and deleted for
+// it, or an endpoint that somebody else runs.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=px,categories=gatehouse
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="IP",type=string,JSONPath=`.status.ip`
+// +kubebuilder:printcolumn:name="Latency",type=integer,JSONPath=`.status.latencyMillis`
+// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.spec.provider`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type Proxy struct {
+	meta_v1.TypeMeta   `json:",inline"`
+	meta_v1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   ProxySpec   `json:"spec"`
+	Status ProxyStatus `json:"status,omitempty"`
+}
+
+// ProxyList is what the API server answers for many.
+//
+// +kubebuilder:object:root=true
+type ProxyList struct {
+	meta_v1.TypeMeta `json:",inline"`
+	meta_v1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Proxy `json:"items"`
+}
+
+// Mode says who runs the proxy.
+//
+// +kubebuilder:validation:Enum=Managed;External
+type Mode string
+
+// Modes.
+const (
+	Managed  Mode = "Managed"
+	External Mode = "External"
+)
+
+// ProxySpec is what is wanted.
+//
+// +kubebuilder:validation:XValidation:rule="self.mode == oldSelf.mode",message="mode cannot change; delete the Proxy and create it anew"
+// +kubebuilder:validation:XValidation:rule="has(self.provider) == has(oldSelf.provider) && (!has(self.provider) || self.provider == oldSelf.provider)",message="provider cannot change; delete the Proxy and create it anew"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || (has(self.provider))",message="provider is required with mode Managed"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || !has(self.endpoint) || !has(self.endpoint.host) || size(self.endpoint.host) == 0",message="endpoint.host is only for mode External; a managed proxy gets its address from the provider"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || (has(self.endpoint) && has(self.endpoint.host) && size(self.endpoint.host) > 0)",message="endpoint.host is required with mode External"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || !(has(self.provider) || has(self.zone) || has(self.machineType) || has(self.image) || has(self.spot) || has(self.network) || has(self.providerConfigRef) || has(self.cloudInit) || has(self.lifecycle))",message="provider, zone, machineType, image, spot, network, providerConfigRef, cloudInit and lifecycle are only for mode Managed"
+type ProxySpec struct {
+	// Mode says who runs the proxy: Managed, from a provider, or External, somebody else.
+	// It cannot change.
+	Mode Mode `json:"mode"`
+	// Provider creates the instance. It cannot change.
+	// +kubebuilder:validation:Enum=gcp;hetzner;kubernetes;process
+	// +optional
+	Provider string `json:"provider,omitempty"`
+	// Zone is where: a zone of gcp, a location of hetzner, a value of the node label
+	// topology.kubernetes.io/zone for kubernetes. Not for process.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +optional
+	Zone string `json:"zone,omitempty"`
+	// MachineType is the provider's name of a size: e2-micro, cx23. For kubernetes and
+	// process it has no meaning and is refused.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +optional
+	MachineType string `json:"machineType,omitempty"`
+	// Image is what the instance boots: an image or family of gcp, a name of hetzner, a
+	// container image for kubernetes.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Image string `json:"image,omitempty"`
+	// Spot asks for an instance that the provider may take back at any time; only gcp.
+	// +optional
+	Spot bool `json:"spot,omitempty"`
+	// Network says what the instance is attached to; only gcp.
+	// +optional
+	Network *Network `json:"network,omitempty"`
+	// ProviderConfigRef names a Secret of the same namespace with the provider's
+	// credentials and defaults; only gcp and hetzner.
+	// +optional
+	ProviderConfigRef *LocalRef `json:"providerConfigRef,omitempty"`
+	// CloudInit is what the instance does at its first boot; gcp and hetzner. Without it,
+	// gatehouse-forward is installed, with the credentials of auth.
+	// +optional
+	CloudInit *CloudInit `json:"cloudInit,omitempty"`
+	// Endpoint is how the proxy is reached.
+	// +optional
+	Endpoint *Endpoint `json:"endpoint,omitempty"`
+	// Auth is what clients authenticate with.
+	// +optional
+	Auth *Auth `json:"auth,omitempty"`
+	// Lifecycle bounds how long things may take.
+	// +optional
+	Lifecycle *Lifecycle `json:"lifecycle,omitempty"`
+}
+
+// Network is what an instance is attached to.
+type Network struct {
+	// Network and Subnetwork are names or partial URLs, as the provider takes them.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Network string `json:"network,omitempty"`
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Subnetwork string `json:"subnetwork,omitempty"`
+	// ExternalIP says whether the instance gets an address of its own in the Internet. Default true.
+	// Without one, its internal address is what clients connect to.
+	// +optional
+	ExternalIP *bool `json:"externalIP,omitempty"`
+}
+
+// LocalRef names an object of the same namespace.
+type LocalRef struct {
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// SecretKeyRef names a key of a Secret of the same namespace.
+type SecretKeyRef struct {
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// Key in the Secret's data. Default user-data.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Key string `json:"key,omitempty"`
+}
+
+// CloudInit is user data: from a Secret or inline.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) != (has(self.inline))",message="give one of secretRef and inline"
+type CloudInit struct {
+	// SecretRef is where credentials belong.
+	// +optional
+	SecretRef *SecretKeyRef `json:"secretRef,omitempty"`
+	// Inline user data can be read by whoever reads the Proxy.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16384
+	// +optional
+	Inline string `json:"inline,omitempty"`
+}
+
+// Scheme is the protocol spoken to the proxy.
+//
+// +kubebuilder:validation:Enum=http;https;socks5
+type Scheme string
+
+// Schemes.
+const (
+	HTTP   Scheme = "http"
+	HTTPS  Scheme = "https"
+	SOCKS5 Scheme = "socks5"
+)
+
+// DefaultPort is the port of a proxy whose spec gives none.
+const DefaultPort = 3128
+
+// Endpoint is how a proxy is reached.
+type Endpoint struct {
+	// Host is an address or name; only, and always, with mode External.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Host string `json:"host,omitempty"`
+	// Port is 1 to 65535. Default 3128.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +optional
+	Port int32 `json:"port,omitempty"`
+	// Scheme is http, https or socks5. Default http.
+	// +optional
+	Scheme Scheme `json:"scheme,omitempty"`
+}
+
+// Auth is what clients of a proxy authenticate with.
+type Auth struct {
+	// SecretRef names a Secret with username and password, and, for credentials that
+	// each lease gets of its own, lease-key of at least 32 bytes.
+	SecretRef LocalRef `json:"secretRef"`
+}
+
+// Lifecycle bounds how long things may take. A duration is text like 15m.
+type Lifecycle struct {
+	// MaxAge replaces an instance that is older; 0 or absent never does.
+	// +optional
+	MaxAge *meta_v1.Duration `json:"maxAge,omitempty"`
+	// DrainTimeout is how long a replacement waits for leases to end. Default 5m.
+	// +optional
+	DrainTimeout *meta_v1.Duration `json:"drainTimeout,omitempty"`
+	// ProvisioningTimeout is how long an instance may take from the accepted create until
+	// it runs, before it is made anew. Default 15m.
+	// +optional
+	ProvisioningTimeout *meta_v1.Duration `json:"provisioningTimeout,omitempty"`
+}
+
+// ProxyStatus is what is known.
+type ProxyStatus struct {
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []meta_v1.Condition `json:"conditions,omitempty"`
+	// Provider is who made the instance.
+	// +optional
+	Provider string `json:"provider,omitempty"`
+	// ProviderID is the provider's own name of the instance, complete with its zone.
+	// +optional
+	ProviderID string `json:"providerID,omitempty"`
+	// IP is where clients connect.
+	// +optional
+	IP string `json:"ip,omitempty"`
+	// InstanceCreatedAt is when the provider accepted the create.
+	// +optional
+	InstanceCreatedAt *meta_v1.Time `json:"instanceCreatedAt,omitempty"`
+	// Operation is the provider's name of the create under way, if it has one.
+	// +optional
+	Operation string `json:"operation,omitempty"`
+	// Attempts counts the creates since an instance last ran.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// RetriedAt is the value of the annotation egress.gatehouse.dev/retry when the
+	// permanent error was seen.
+	// +optional
+	RetriedAt string `json:"retriedAt,omitempty"`
+	// LastError is what the provider last refused.
+	// +optional
+	LastError *LastError `json:"lastError,omitempty"`
+	// LatencyMillis and LastHealthCheckTime are of the last probe that changed anything
+	// here, not of the most recent one.
+	// +optional
+	LatencyMillis int64 `json:"latencyMillis,omitempty"`
+	// +optional
+	LastHealthCheckTime *meta_v1.Time `json:"lastHealthCheckTime,omitempty"`
+}
+
+// LastError is what a provider last refused.
+type LastError struct {
+	// Class is NotFound, QuotaExceeded, Permanent or Transient.
+	Class string `json:"class"`
+	// Message is one line without credentials.
+	Message string `json:"message"`
+	// Time is when it was first said.
+	Time meta_v1.Time `json:"time"`
+}
