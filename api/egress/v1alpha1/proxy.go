@@ -183,7 +183,8 @@ type Endpoint struct {
 // Auth is what clients of a proxy authenticate with.
 type Auth struct {
 	// SecretRef names a Secret with username and password, and, for credentials that
-	// each lease gets of its own, lease-key of at least 32 bytes.
+	// each lease gets of its own, lease-key of at least 32 bytes. With scheme https it also
+	// has tls.crt and tls.key, which the proxy shows to its clients.
 	SecretRef LocalRef `json:"secretRef"`
 }
 

@@ -72,12 +72,15 @@ type CreateRequest struct {
 	Config map[string][]byte
 }
 
-// Credentials are what clients of the proxy authenticate with; all empty for none.
-// They are never logged.
+// Credentials are what clients of the proxy authenticate with, and what it proves itself
+// with to them; all empty for none. Providers deliver them as files named username,
+// password, lease-key, tls.crt and tls.key. They are never logged.
 type Credentials struct {
 	Username, Password string
 	// LeaseKey is the key of credentials that leases get; nil without.
 	LeaseKey []byte
+	// TLSCert and TLSKey are PEM, for scheme https; nil without.
+	TLSCert, TLSKey []byte
 }
 
 // State is how far an instance has come.
