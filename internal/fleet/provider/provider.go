@@ -106,6 +106,9 @@ type Instance struct {
 	CreatedAt time.Time
 	// Operation is the provider's name of a create under way, for [CreateOutcome].
 	Operation string
+	// Detail says in one line why it does not run, where the provider knows; empty
+	// otherwise. It stays the same while the reason does.
+	Detail string
 }
 
 // NameFromUID returns the name of the instance of the Proxy with this UID.
