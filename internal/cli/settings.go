@@ -72,6 +72,22 @@ func (s *session) routerFlags(cmd *cobra.Command, want func(config.Setting) bool
 	}
 }
 
+// fleetFlags adds a flag for each setting of a fleet that is wanted, and returns how to
+// load its configuration from them.
+func (s *session) fleetFlags(cmd *cobra.Command, want func(config.Setting) bool) func() (config.LoadedFleet, error) {
+	settings := config.FleetSettings()
+	keys := addSettings(cmd, settings, want)
+	if len(keys) == len(settings) {
+		keys = nil // then what must be given matters too
+	}
+	return func() (config.LoadedFleet, error) {
+		return config.LoadFleet(config.Source{
+			Environ: s.Environ, Only: keys,
+			Flag: func(name string) ([]string, bool) { return givenFor(cmd, name) },
+		})
+	}
+}
+
 // addSettings adds a flag for each setting that is wanted, and returns their keys.
 func addSettings(cmd *cobra.Command, settings []config.Setting, want func(config.Setting) bool) (keys []string) {
 	for _, setting := range settings {

@@ -19,6 +19,7 @@ func cliPage(t *testing.T) []byte {
 	commandSections(t, m, cli.Commands())
 	settingsSection(m)
 	routerSection(m)
+	fleetSection(m)
 	return m.Bytes()
 }
 
@@ -83,6 +84,16 @@ func routerSection(m *markdown) {
 	m.head("flag", "variable", "older variable", "default", "meaning")
 	for _, s := range config.PostgresSettings() {
 		m.row(code("--"+s.Flag), code(s.Env), code(s.Older), code(s.Default), s.Usage)
+	}
+	m.gap()
+}
+
+func fleetSection(m *markdown) {
+	m.text("## Settings of a fleet")
+	m.text("Every setting of `gatehouse fleet` can be given as a flag or in the environment; the flag wins. An empty variable counts as unset. `HCLOUD_TOKEN` has the token of hetzner where `providerConfigRef` names none; it is no flag, so that no list of processes shows it. All errors are told at once.")
+	m.head("flag", "variable", "default", "meaning")
+	for _, s := range config.FleetSettings() {
+		m.row(code("--"+s.Flag), code(s.Env), code(s.Default), s.Usage)
 	}
 	m.gap()
 }

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+	"github.com/gatehouse-proxy/gatehouse/internal/config"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
+	"github.com/gatehouse-proxy/gatehouse/pkg/runner"
+)
+
+// fleet is one that runs: the settings and the parts.
+type fleet struct {
+	config    config.Fleet
+	io        IO
+	providers map[string]provider.Provider
+
+	adminListener, metricsListener net.Listener
+}
+
+// Fleet brings Proxies to what they want until ctx ends. Their instances stay.
+func Fleet(ctx context.Context, c config.Fleet, io IO) (err error) {
+	f := &fleet{config: c, io: io}
+	if f.providers, err = fleetProviders(ctx, c, io); err != nil {
+		return err
+	}
+	return runner.Run(ctx, runner.Options{StopTimeout: fleetStopTimeout}, f.components()...)
+}
+
+// fleetStopTimeout is enough for the calls to providers that are under way.
+const fleetStopTimeout = 30 * time.Second
+
+// components are started in this order and stopped in reverse.
+func (f *fleet) components() []runner.Component {
+	return []runner.Component{
+		// before anything slow, so that a port in use is told at once
+		{Name: "addresses", Start: f.listen},
+		{Name: "admin", Run: f.serveAdmin},
+		{Name: "metrics", Run: f.serveMetrics},
+	}
+}
+
+// listen opens the admin and the metrics address.
+func (f *fleet) listen(ctx context.Context) (err error) {
+	if f.adminListener, err = listen(ctx, "--admin-address", f.config.AdminAddress); err != nil {
+		return err
+	}
+	if f.metricsListener, err = listen(ctx, "--metrics-address", f.config.MetricsAddress); err != nil {
+		_ = f.adminListener.Close()
+	}
+	return err
+}
+
+func (f *fleet) serveAdmin(ctx context.Context) error {
+	return admin.Serve(ctx, f.adminListener, admin.Guard(http.NotFoundHandler()))
+}
+
+func (f *fleet) serveMetrics(ctx context.Context) error {
+	return admin.Serve(ctx, f.metricsListener, admin.Guard(http.NotFoundHandler()))
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"os"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// FleetKubernetes is how the cluster with the Proxies is reached.
+type FleetKubernetes struct {
+	// Kubeconfig is a path; empty for the ServiceAccount of the pod. Context is one of it;
+	// empty for its current one.
+	Kubeconfig, Context string
+	// Namespace is where this process runs, and where its lease for leadership is.
+	Namespace string
+	// Namespaces are those whose Proxies count; none are all.
+	Namespaces []string
+}
+
+func fleetKubernetesTable(f *Fleet) []*setting {
+	k := &f.Kubernetes
+	return []*setting{
+		{Setting{
+			Key: "kubeconfig", Value: "FILE",
+			Usage: "how the cluster with the Proxies is reached; by default the ServiceAccount of the pod",
+		}, func(v []string) error { return setText(&k.Kubeconfig, v) }, false},
+		{Setting{
+			Key: "kubeContext", Value: "NAME",
+			Usage: "context of the kubeconfig; by default its current one",
+		}, func(v []string) error { return setText(&k.Context, v) }, false},
+		{Setting{
+			Key: "namespace", Value: "NAME",
+			Usage: "namespace that this runs in; by default POD_NAMESPACE, else that of the pod's ServiceAccount, else default",
+		}, func(v []string) error { return setNamespace(&k.Namespace, v) }, false},
+		{Setting{
+			Key: "watchNamespaces", Value: "NAME,...",
+			Usage: "namespaces whose Proxies count; by default all",
+		}, func(v []string) error { return setNamespaces(&k.Namespaces, v) }, false},
+	}
+}
+
+// ownNamespace is the one that this process runs in.
+func (c *fleetCheck) ownNamespace() string {
+	if pod := c.env["POD_NAMESPACE"]; pod != "" {
+		if len(validation.IsDNS1123Label(pod)) > 0 {
+			c.errs = append(c.errs, &Error{From: "$POD_NAMESPACE", Value: pod, Problem: namespaceRule})
+		}
+		return pod
+	}
+	if text, err := os.ReadFile(accountNamespace); err == nil {
+		if name := strings.TrimSpace(string(text)); name != "" {
+			return name
+		}
+	}
+	return "default"
+}
