@@ -44,6 +44,9 @@ const (
 	KeyValidator   = "validator"   // name of a validator
 	KeyExpires     = "expires"     // when a certificate is over
 	KeyCertificate = "certificate" // SHA-256 of its DER form, in hex
+	KeyProvider    = "provider"    // of instances, by its name in spec.provider
+	KeyInstance    = "instance"    // the provider's own name of one
+	KeyUID         = "uid"         // of a Proxy
 	KeyError       = "error"
 )
 
