@@ -40,6 +40,10 @@ postgres: ## Make sure that PostgreSQLs and psycopg, which the database router i
 	@hack/fetch-postgres.sh
 	@hack/fetch-postgres-new.sh
 
+.PHONY: forward-proxies
+forward-proxies: # User data of instances is tested with the programs that it installs.
+	@hack/fetch-forward-proxies.sh
+
 .PHONY: cluster
 cluster: ## Build the Kubernetes control plane that tests run (minutes, the first time)
 	@hack/build-cluster.sh
@@ -78,7 +82,7 @@ demo-check: build envoy ## Walk the whole tour of the demo without a terminal an
 	$(BIN)/hack/demo --check
 
 .PHONY: test
-test: build envoy lab-programs postgres cluster cc chromium vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
+test: build envoy lab-programs postgres forward-proxies cluster cc chromium vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
 	$(BIN)/hack/gotest -p $(TEST_P) -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...
 	$(MAKE) --no-print-directory demo-check
 
