@@ -106,15 +106,7 @@ func (l *life) begin(ctx context.Context) error {
 
 // serves waits until the program accepts connections, as a startup probe does.
 func (l *life) serves(ctx context.Context) bool {
-	if l.cmd == nil {
-		return true
-	}
-	at := fmt.Sprintf("%s:%d", l.address, l.pod.Spec.Containers[0].Ports[0].ContainerPort)
-	for {
-		if conn, err := l.Cluster.Dial(ctx, "tcp", at); err == nil {
-			_ = conn.Close()
-			return true
-		}
+	for l.held.Load() || !l.accepts(ctx) {
 		select {
 		case <-l.ended:
 			return false
@@ -125,6 +117,19 @@ func (l *life) serves(ctx context.Context) bool {
 		case <-time.After(tick):
 		}
 	}
+	return true
+}
+
+func (l *life) accepts(ctx context.Context) bool {
+	if l.cmd == nil {
+		return true
+	}
+	conn, err := l.Cluster.Dial(ctx, "tcp", fmt.Sprintf("%s:%d", l.address, l.pod.Spec.Containers[0].Ports[0].ContainerPort))
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }
 
 const tick = 20 * time.Millisecond

@@ -42,7 +42,14 @@ type Runner struct {
 	lives sync.WaitGroup
 	mu    sync.Mutex
 	known map[types.UID]*life
+	held  atomic.Bool
 }
+
+// Hold lets no more pods begin to serve until Resume.
+func (r *Runner) Hold() { r.held.Store(true) }
+
+// Resume lets them.
+func (r *Runner) Resume() { r.held.Store(false) }
 
 // Start runs pods until the test ends, and then ends all of them.
 func Start(tb testing.TB, o Options) *Runner {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	core_v1 "k8s.io/api/core/v1"
 	api_errors "k8s.io/apimachinery/pkg/api/errors"
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,15 +21,15 @@ func failed(verb, namespace, name string, err error) error {
 // transient hides from [class] what err is.
 func transient(err error) error { return fmt.Errorf("%w: %w", provider.ErrTransient, err) }
 
-// class says what an error of the API server means. Rights that are missing may be
-// given, and a namespace that is missing may come: only what the API server calls
-// invalid, or too large to be read, stays refused.
+// class says what an error of the API server means. A namespace that is missing may
+// come, and a token be renewed; rights, policies and what is called invalid stay as they
+// are until somebody changes them.
 func class(err error) error {
 	switch {
 	case errors.Is(err, provider.ErrTransient):
 		return provider.ErrTransient
-	case overQuota(err):
-		return provider.ErrQuotaExceeded
+	case api_errors.IsForbidden(err):
+		return forbidden(err)
 	case api_errors.IsInvalid(err), api_errors.IsBadRequest(err), api_errors.IsRequestEntityTooLargeError(err):
 		return provider.ErrPermanent
 	default:
@@ -36,10 +37,19 @@ func class(err error) error {
 	}
 }
 
-// overQuota tells a ResourceQuota that is used up from other reasons for Forbidden. The
-// API has no other sign of it than the text. See kubernetes.io, "Resource Quotas".
-func overQuota(err error) bool {
-	return api_errors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
+// forbidden tells a ResourceQuota that is used up, and what goes by itself, from other
+// reasons to forbid. Of the first and the last the API has no sign but the text. See
+// kubernetes.io, "Resource Quotas".
+func forbidden(err error) error {
+	switch text := err.Error(); {
+	case strings.Contains(text, "exceeded quota"):
+		return provider.ErrQuotaExceeded
+	case api_errors.HasStatusCause(err, core_v1.NamespaceTerminatingCause),
+		strings.Contains(text, "error looking up service account"): // of a namespace just made
+		return provider.ErrTransient
+	default:
+		return provider.ErrPermanent
+	}
 }
 
 // gone tells whether the API server itself said that this pod does not exist. A 404 of

@@ -8,6 +8,7 @@ import (
 
 	core_v1 "k8s.io/api/core/v1"
 	api_errors "k8s.io/apimachinery/pkg/api/errors"
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
@@ -20,7 +21,10 @@ func TestClass(t *testing.T) {
 		want error
 	}{
 		"quota":       {api_errors.NewForbidden(pods, "px", errors.New("exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2")), provider.ErrQuotaExceeded},
-		"rights":      {api_errors.NewForbidden(pods, "px", errors.New(`User "x" cannot create resource "pods"`)), provider.ErrTransient},
+		"rights":      {api_errors.NewForbidden(pods, "px", errors.New(`User "x" cannot create resource "pods"`)), provider.ErrPermanent},
+		"policy":      {api_errors.NewForbidden(pods, "px", errors.New(`violates PodSecurity "restricted:latest"`)), provider.ErrPermanent},
+		"new":         {api_errors.NewForbidden(pods, "px", errors.New(`error looking up service account crawl/default: serviceaccount "default" not found`)), provider.ErrTransient},
+		"terminating": {terminating(pods), provider.ErrTransient},
 		"invalid":     {api_errors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "px", nil), provider.ErrPermanent},
 		"bad":         {api_errors.NewBadRequest("cannot be read"), provider.ErrPermanent},
 		"too large":   {api_errors.NewRequestEntityTooLargeError("3 MB"), provider.ErrPermanent},
@@ -58,4 +62,11 @@ func TestGone(t *testing.T) {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
+}
+
+// terminating is what the admission of a namespace that goes says.
+func terminating(r schema.GroupResource) error {
+	err := api_errors.NewForbidden(r, "px", errors.New("unable to create new content in namespace crawl because it is being terminated"))
+	err.ErrStatus.Details.Causes = []meta_v1.StatusCause{{Type: core_v1.NamespaceTerminatingCause}}
+	return err
 }

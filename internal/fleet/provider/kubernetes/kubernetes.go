@@ -14,6 +14,7 @@ import (
 	api_errors "k8s.io/apimachinery/pkg/api/errors"
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typed_v1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
@@ -21,8 +22,11 @@ import (
 
 // Options are what all pods have in common, and where they may be.
 type Options struct {
-	// Pods is the API server. The account needs get, list, create and delete of pods.
-	Pods typed_v1.PodsGetter
+	// Config is how the API server is reached. The account needs get, list, create and
+	// delete of pods. Limits of rates are those of whoever calls.
+	Config *rest.Config
+	// Cluster is the label of the pods that may be looked at and deleted.
+	Cluster string
 	// Namespaces are those that are listed; empty for all, which needs the rights in all.
 	// Pods elsewhere are unknown, and nothing follows from their absence in a list.
 	Namespaces []string
@@ -32,14 +36,20 @@ type Options struct {
 
 // Provider makes pods.
 type Provider struct {
-	o        Options
-	pageSize int64 // of a list
+	o   Options
+	api typed_v1.PodsGetter
 }
 
 var _ provider.Provider = (*Provider)(nil)
 
-// New returns a provider.
-func New(o Options) *Provider { return &Provider{o: o, pageSize: pageSize} }
+// New returns a provider. It makes no request.
+func New(o Options) (*Provider, error) {
+	api, err := typed_v1.NewForConfig(patient(o.Config))
+	if err != nil {
+		return nil, fmt.Errorf("the cluster's API cannot be used: %w", err)
+	}
+	return &Provider{o: o, api: api}, nil
+}
 
 // Create implements [provider.Provider]. An image that is missing, or a pod that the API
 // server calls invalid, is permanent; an exceeded ResourceQuota is a quota.
@@ -48,7 +58,7 @@ func (p *Provider) Create(ctx context.Context, r provider.CreateRequest) (provid
 	if err != nil {
 		return provider.Instance{}, fmt.Errorf("%w: %w", provider.ErrPermanent, err)
 	}
-	made, err := p.o.Pods.Pods(r.Namespace).Create(ctx, pod, meta_v1.CreateOptions{})
+	made, err := p.api.Pods(r.Namespace).Create(ctx, pod, meta_v1.CreateOptions{})
 	switch {
 	case api_errors.IsAlreadyExists(err):
 		return p.adopt(ctx, r)
@@ -60,7 +70,7 @@ func (p *Provider) Create(ctx context.Context, r provider.CreateRequest) (provid
 
 // adopt returns the pod that has the name of the request, if it is the Proxy's.
 func (p *Provider) adopt(ctx context.Context, r provider.CreateRequest) (provider.Instance, error) {
-	pod, err := p.o.Pods.Pods(r.Namespace).Get(ctx, r.Name, meta_v1.GetOptions{})
+	pod, err := p.api.Pods(r.Namespace).Get(ctx, r.Name, meta_v1.GetOptions{})
 	switch {
 	case err != nil: // also when it has gone meanwhile: the next attempt succeeds
 		return provider.Instance{}, failed("look at", r.Namespace, r.Name, transient(err))
@@ -95,7 +105,7 @@ func (p *Provider) Delete(ctx context.Context, id string) error {
 		return nil
 	}
 	only := meta_v1.DeleteOptions{Preconditions: &meta_v1.Preconditions{UID: &pod.UID}}
-	err = p.o.Pods.Pods(pod.Namespace).Delete(ctx, pod.Name, only)
+	err = p.api.Pods(pod.Namespace).Delete(ctx, pod.Name, only)
 	if err == nil || gone(err, pod.Name) || api_errors.IsConflict(err) {
 		return nil // a conflict says that this UID is gone
 	}
@@ -109,20 +119,20 @@ func (p *Provider) find(ctx context.Context, id string) (*core_v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	pod, err := p.o.Pods.Pods(at.namespace).Get(ctx, at.name, meta_v1.GetOptions{})
+	pod, err := p.api.Pods(at.namespace).Get(ctx, at.name, meta_v1.GetOptions{})
 	switch {
 	case gone(err, at.name):
 		return nil, fmt.Errorf("%w: pod %s/%s", provider.ErrNotFound, at.namespace, at.name)
 	case err != nil:
 		return nil, failed("look at", at.namespace, at.name, err)
-	case pod.UID != at.uid || !ours(pod):
+	case pod.UID != at.uid || !p.ours(pod):
 		return nil, fmt.Errorf("%w: pod %s/%s is another one", provider.ErrNotFound, at.namespace, at.name)
 	}
 	return pod, nil
 }
 
-// ours tells whether a pod has what all our pods have, of whichever cluster.
-func ours(pod *core_v1.Pod) bool {
+// ours tells whether a pod has our cluster's label and the name of its UID's label.
+func (p *Provider) ours(pod *core_v1.Pod) bool {
 	uid := pod.Labels[egress_v1alpha1.UIDLabel]
-	return uid != "" && pod.Labels[egress_v1alpha1.ClusterLabel] != "" && pod.Name == provider.NameFromUID(uid)
+	return uid != "" && pod.Labels[egress_v1alpha1.ClusterLabel] == p.o.Cluster && pod.Name == provider.NameFromUID(uid)
 }

@@ -7,6 +7,7 @@ import (
 	api_errors "k8s.io/apimachinery/pkg/api/errors"
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
@@ -19,7 +20,7 @@ const (
 	restarts = 3
 )
 
-// Find implements [provider.Provider].
+// Find implements [provider.Provider]. A cluster that is not this provider's has none.
 func (p *Provider) Find(ctx context.Context, cluster, uid string) ([]provider.Instance, error) {
 	return p.list(ctx, labels.Set{egress_v1alpha1.ClusterLabel: cluster, egress_v1alpha1.UIDLabel: uid})
 }
@@ -66,15 +67,17 @@ func (p *Provider) scope(ctx context.Context, namespace string, tags labels.Set)
 
 func (p *Provider) pages(ctx context.Context, namespace, selector string) ([]provider.Instance, error) {
 	var found []provider.Instance
-	options := meta_v1.ListOptions{LabelSelector: selector, Limit: p.pageSize}
+	known := make(map[types.UID]bool)
+	options := meta_v1.ListOptions{LabelSelector: selector, Limit: pageSize}
 	for {
-		page, err := p.o.Pods.Pods(namespace).List(ctx, options)
+		page, err := p.api.Pods(namespace).List(ctx, options)
 		if err != nil {
 			return nil, err
 		}
 		for i := range page.Items {
-			if ours(&page.Items[i]) {
-				found = append(found, instance(&page.Items[i]))
+			if pod := &page.Items[i]; p.ours(pod) && !known[pod.UID] {
+				known[pod.UID] = true
+				found = append(found, instance(pod))
 			}
 		}
 		if options.Continue = page.Continue; options.Continue == "" {
