@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 )
 
 // ErrNoObject means that the store is certain that there is no such object.
@@ -56,14 +57,8 @@ type Health interface {
 	Snapshot(p *egress_v1alpha1.Proxy) (Verdict, bool)
 }
 
-// Verdict is what probes found. LatencyMillis and At are of the last probe that is
-// worth a write.
-type Verdict struct {
-	Healthy         bool
-	Reason, Message string // a Reason of the condition Healthy, and one line
-	LatencyMillis   int64
-	At              time.Time
-}
+// Verdict is what probes found.
+type Verdict = lifecycle.Verdict
 
 // Result says when to look again; 0 is only when something changes.
 type Result struct{ After time.Duration }

@@ -1,0 +1,108 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+)
+
+// FieldError is a value that a Proxy must not have.
+type FieldError struct {
+	// Object is "proxy NAMESPACE/NAME", Field a path like spec.zone.
+	Object, Field, Value string
+	// Err is why not, and what to do.
+	Err error
+}
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s: %s: %s: %v", e.Object, e.Field, e.Value, e.Err)
+}
+
+// Unwrap returns why not.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+func object(p *egress_v1alpha1.Proxy) string { return "proxy " + p.Namespace + "/" + p.Name }
+
+// takes says which optional fields of spec each provider has a use for. Schemas of the
+// API server say the same; files and older servers have only this.
+var takes = map[string][]string{
+	"gcp":        {"zone", "machineType", "image", "spot", "network", "providerConfigRef", "cloudInit"},
+	"hetzner":    {"zone", "machineType", "image", "providerConfigRef", "cloudInit"},
+	"kubernetes": {"zone", "image"},
+	"process":    {},
+}
+
+// boots says whether instances of a provider boot an operating system that reads user
+// data.
+func boots(name string) bool { return slices.Contains(takes[name], "cloudInit") }
+
+// given returns the optional fields of spec that are set, with their values, in the
+// order of the schema.
+func given(s *egress_v1alpha1.ProxySpec) []field {
+	return slices.DeleteFunc([]field{
+		{"zone", s.Zone, s.Zone != ""},
+		{"machineType", s.MachineType, s.MachineType != ""},
+		{"image", s.Image, s.Image != ""},
+		{"spot", "true", s.Spot},
+		{"network", "{…}", s.Network != nil},
+		{"providerConfigRef", "{…}", s.ProviderConfigRef != nil},
+		{"cloudInit", "{…}", s.CloudInit != nil},
+	}, func(f field) bool { return !f.set })
+}
+
+type field struct {
+	name, value string
+	set         bool
+}
+
+// FieldProblem returns the first field of p that its provider has no use for, as a
+// [FieldError]: what would be ignored is refused.
+func FieldProblem(p *egress_v1alpha1.Proxy) error {
+	allowed := takes[p.Spec.Provider]
+	for _, f := range given(&p.Spec) {
+		if !slices.Contains(allowed, f.name) {
+			return &FieldError{
+				Object: object(p), Field: "spec." + f.name, Value: f.value,
+				Err: fmt.Errorf("provider %s has no use for it: remove it, or choose one of %s", p.Spec.Provider, strings.Join(taking(f.name), ", ")),
+			}
+		}
+	}
+	return nil
+}
+
+// taking returns the providers that take a field, sorted.
+func taking(field string) []string {
+	var names []string
+	for name, fields := range takes {
+		if slices.Contains(fields, field) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// impossible says why p cannot have an instance as long as neither it nor the settings
+// change; nil if it may.
+func impossible(s *State) error {
+	p := s.Proxy
+	for _, name := range []string{p.Spec.Provider, Maker(p)} {
+		if !slices.Contains(s.Providers, name) {
+			return unknownProvider(p, name, s.Providers)
+		}
+	}
+	return FieldProblem(p)
+}
+
+func unknownProvider(p *egress_v1alpha1.Proxy, name string, known []string) error {
+	list := "none is"
+	if len(known) > 0 {
+		list = strings.Join(slices.Sorted(slices.Values(known)), ", ") + " are"
+	}
+	return &FieldError{
+		Object: object(p), Field: "spec.provider", Value: fmt.Sprintf("%q", name),
+		Err: fmt.Errorf("is not on; %s: add it to --providers", list),
+	}
+}

@@ -1,0 +1,73 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+
+	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
+)
+
+// lost is for an instance that the provider says is not there. A second look, by
+// another way, comes before that is believed: what is forgotten is made again.
+func lost(s *State) Action {
+	p := s.Proxy
+	if s.Found == nil {
+		return Action{Do: Find, Provider: Maker(p)}
+	}
+	if inst, ok := s.Found.best(p, s.Inputs.Request.Hash); ok {
+		if inst.ID == p.Status.ProviderID {
+			return look(s, inst)
+		}
+		if s.Inputs.Err == nil {
+			return adopt(s, inst, RequeueNow)
+		}
+	}
+	if err := s.Found.Err; err != nil && !partial(err) {
+		return failure(s, "find its instance", err)
+	}
+	if s.Found.shows(p.Status.ProviderID) {
+		return leaving(s)
+	}
+	if p.Status.Attempts > 0 && reason(p) != egress_v1alpha1.ReasonProvisioningTimeout {
+		return vanished(s)
+	}
+	if s.Inputs.Err == nil && madeFrom(p) != s.Inputs.Request.Hash {
+		return annotate(p, s.Inputs.Request.Hash)
+	}
+	d := s.draft().forget()
+	if reason(p) != egress_v1alpha1.ReasonProvisioningTimeout {
+		d.waiting(egress_v1alpha1.ReasonReplacing, "its instance is gone, another is made")
+	}
+	return d.finish(RequeueNow)
+}
+
+// vanished is for a create that was accepted and came to nothing, or to an instance that
+// went before it was seen running. Another try waits, longer each time.
+func vanished(s *State) Action {
+	p := s.Proxy
+	if s.Outcome == nil && p.Status.Operation != "" {
+		return Action{Do: AskOutcome, Provider: Maker(p), ID: p.Status.ProviderID, Operation: p.Status.Operation}
+	}
+	d := s.draft().forget()
+	after := max(RequeueNow, held(d.p, s.Now))
+	if s.Outcome != nil && s.Outcome.Err != nil {
+		return failed(s, d, "create its instance", s.Outcome.Err, after)
+	}
+	return d.waiting(egress_v1alpha1.ReasonProvisioning, fmt.Sprintf("its instance was gone before it ran, %s", "another is made after a pause")).finish(after)
+}
+
+// shows says whether a search showed the instance with this ID.
+func (f *Found) shows(id string) bool {
+	for _, inst := range f.Instances {
+		if inst.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func partial(err error) bool {
+	_, ok := errors.AsType[*provider.PartialError](err)
+	return ok
+}
