@@ -18,43 +18,52 @@ type Metric struct {
 	Watch string
 }
 
-// catalog makes metrics, registers them, and remembers their documentation, so
+// Catalog makes metrics, registers them, and remembers their documentation, so
 // that neither can exist without the other.
-type catalog struct {
-	registry *prometheus.Registry
+type Catalog struct {
+	// Registry has the metrics.
+	Registry *prometheus.Registry
 	metrics  []Metric
 }
 
-// newCatalog has the metrics of the Go runtime and of the process only.
-func newCatalog() *catalog {
-	c := &catalog{registry: prometheus.NewRegistry()}
-	c.registry.MustRegister(
+// NewCatalog has the metrics of the Go runtime and of the process only.
+func NewCatalog() *Catalog {
+	c := &Catalog{Registry: prometheus.NewRegistry()}
+	c.Registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return c
 }
 
-func (c *catalog) counter(m Metric) *prometheus.CounterVec {
+// Documented returns the documentation of all metrics but those of the Go runtime and the
+// process, in order of name.
+func (c *Catalog) Documented() []Metric { return c.metrics }
+
+// Counter adds a counter.
+func (c *Catalog) Counter(m Metric) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Labels)
-	c.add(m, "counter", v)
+	c.Add(m, "counter", v)
 	return v
 }
 
-func (c *catalog) gauge(m Metric) *prometheus.GaugeVec {
+// Gauge adds a gauge.
+func (c *Catalog) Gauge(m Metric) *prometheus.GaugeVec {
 	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: m.Name, Help: m.Help}, m.Labels)
-	c.add(m, "gauge", v)
+	c.Add(m, "gauge", v)
 	return v
 }
 
-func (c *catalog) histogram(m Metric, buckets []float64) *prometheus.HistogramVec {
+// Histogram adds a histogram with these upper bounds.
+func (c *Catalog) Histogram(m Metric, buckets []float64) *prometheus.HistogramVec {
 	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: m.Name, Help: m.Help, Buckets: buckets}, m.Labels)
-	c.add(m, "histogram", v)
+	c.Add(m, "histogram", v)
 	return v
 }
 
-func (c *catalog) add(m Metric, kind string, v prometheus.Collector) {
-	c.registry.MustRegister(v)
+// Add adds a metric of a kind (counter, gauge, histogram) that v collects.
+func (c *Catalog) Add(m Metric, kind string, v prometheus.Collector) {
+	c.Registry.MustRegister(v)
 	m.Type = kind
 	at, _ := slices.BinarySearchFunc(c.metrics, m.Name, func(a Metric, name string) int {
 		return strings.Compare(a.Name, name)

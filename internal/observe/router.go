@@ -44,14 +44,14 @@ var connecting = []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2
 
 // NewRouterMetrics returns metrics that are all zero.
 func NewRouterMetrics() *RouterMetrics {
-	c := newCatalog()
-	m := &RouterMetrics{Registry: c.registry}
+	c := NewCatalog()
+	m := &RouterMetrics{Registry: c.Registry}
 	m.describeConnects(c)
 	m.describeSessions(c)
 	m.describeConnections(c)
 	m.describeDeployments(c)
 	m.Build.WithLabelValues(version.Number, runtime.Version()).Set(1)
-	m.documented = c.metrics
+	m.documented = c.Documented()
 	return m
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,52 +34,75 @@ type rule struct {
 
 func alerts(t *testing.T) []rule {
 	t.Helper()
-	text, err := os.ReadFile("../../config/alerts/gatehouse.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var read rules
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(&read); err != nil {
-		t.Fatal(err)
+	paths, err := filepath.Glob("../../config/alerts/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no rules: %v", err)
 	}
 	var out []rule
-	for _, g := range read.Groups {
-		out = append(out, g.Rules...)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read rules
+		d := yaml.NewDecoder(bytes.NewReader(text))
+		d.KnownFields(true)
+		if err := d.Decode(&read); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, g := range read.Groups {
+			out = append(out, g.Rules...)
+		}
 	}
 	return out
 }
 
 var (
-	metricNames = regexp.MustCompile(`\bgatehouse_[a-z_]+`)
-	matchers    = regexp.MustCompile(`(gatehouse_[a-z_]+)\{([a-z]+)="`)
+	metricNames = regexp.MustCompile(`\b(?:gatehouse|proxy_operator)_[a-z_]+`)
+	selectors   = regexp.MustCompile(`((?:gatehouse|proxy_operator)_[a-z_]+)\{([^}]*)\}`)
+	matchers    = regexp.MustCompile(`([a-z]+)(?:=|!=|=~|!~)"`)
 	labels      = regexp.MustCompile(`\$labels\.([a-z]+)`)
 )
 
-// TestAlertsAreOverMetricsThatExist: every metric and label of a rule is documented.
-func TestAlertsAreOverMetricsThatExist(t *testing.T) {
+// allMetrics are all metrics of Gatehouse by name.
+func allMetrics() map[string]observe.Metric {
 	known := map[string]observe.Metric{}
-	for _, m := range slices.Concat(observe.NewMetrics().Documented(), observe.NewRouterMetrics().Documented()) {
+	for _, m := range slices.Concat(observe.NewMetrics().Documented(), observe.NewRouterMetrics().Documented(), fleetMetrics()) {
 		known[m.Name] = m
 	}
+	return known
+}
+
+// overMetrics fails the test unless an expression looks at metrics that exist, with labels
+// that they have. It returns these labels.
+func overMetrics(t *testing.T, where, expr string, known map[string]observe.Metric) (has []string) {
+	t.Helper()
+	names := metricNames.FindAllString(expr, -1)
+	if len(names) == 0 {
+		t.Errorf("%s looks at no metric of Gatehouse: %s", where, expr)
+	}
+	for _, name := range names {
+		if _, ok := known[name]; !ok {
+			t.Errorf("%s: no metric %s", where, name)
+		}
+		has = append(has, known[name].Labels...)
+	}
+	for _, selector := range selectors.FindAllStringSubmatch(expr, -1) {
+		for _, m := range matchers.FindAllStringSubmatch(selector[2], -1) {
+			if !slices.Contains(known[selector[1]].Labels, m[1]) {
+				t.Errorf("%s: %s has no label %s", where, selector[1], m[1])
+			}
+		}
+	}
+	return has
+}
+
+// TestAlertsAreOverMetricsThatExist: every metric and label of a rule is documented.
+func TestAlertsAreOverMetricsThatExist(t *testing.T) {
+	known := allMetrics()
 	for _, r := range alerts(t) {
-		names := metricNames.FindAllString(r.Expr, -1)
-		if len(names) == 0 {
-			t.Errorf("%s looks at no metric of Gatehouse: %s", r.Alert, r.Expr)
-		}
-		var has []string
-		for _, name := range names {
-			if _, ok := known[name]; !ok {
-				t.Errorf("%s: no metric %s", r.Alert, name)
-			}
-			has = append(has, known[name].Labels...)
-		}
-		for _, m := range matchers.FindAllStringSubmatch(r.Expr, -1) {
-			if !slices.Contains(known[m[1]].Labels, m[2]) {
-				t.Errorf("%s: %s has no label %s", r.Alert, m[1], m[2])
-			}
-		}
+		parsed(t, r.Alert, r.Expr)
+		has := overMetrics(t, r.Alert, r.Expr, known)
 		for _, m := range labels.FindAllStringSubmatch(r.Annotations["summary"]+r.Annotations["description"], -1) {
 			if !slices.Contains(has, m[1]) {
 				t.Errorf("%s speaks of label %s, which its metrics do not have", r.Alert, m[1])

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/metrics"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
 
@@ -16,8 +17,13 @@ func metricsPage(t *testing.T) []byte {
 	m.text("## The PostgreSQL router")
 	m.text("`gatehouse postgres` serves them at `/metrics` on `HEALTH_SERVER_PORT` (8080). A deployment is a label only if it exists; beyond 1,000 of them, and 64 SQLSTATEs, further ones are `other`.")
 	metricsTable(t, m, observe.NewRouterMetrics().Documented())
+	m.text("## The egress fleet")
+	m.text("`gatehouse fleet` serves them at `--metrics-address` (default http://127.0.0.1:19031/metrics), together with those of the Go runtime and of the process.")
+	metricsTable(t, m, fleetMetrics())
 	return m.Bytes()
 }
+
+func fleetMetrics() []observe.Metric { return metrics.New(nil, nil).Documented() }
 
 func metricsTable(t *testing.T, m *markdown, all []observe.Metric) {
 	t.Helper()
