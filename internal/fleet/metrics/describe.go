@@ -26,8 +26,8 @@ func (m *Metrics) describeProxies(list List) {
 func (m *Metrics) describeRequests() {
 	m.requests = m.catalog.Counter(observe.Metric{
 		Name: "proxy_operator_provider_requests_total", Labels: []string{"provider", "op", "result"},
-		Help:  "Calls to providers, by what was asked and what came of it: ok, or the class of the error: NotFound, QuotaExceeded, Permanent, Transient.",
-		Watch: "Permanent is a spec or a credential that is refused; QuotaExceeded is a limit of the account; a rate of Transient is a provider in trouble.",
+		Help:  "Calls to providers, by what was asked and what came of it: ok, or the class of the error: not_found, quota_exceeded, permanent, transient. What our own limit keeps back is not counted.",
+		Watch: "permanent is a spec or a credential that is refused; quota_exceeded is a limit of the account; a rate of transient is a provider in trouble.",
 	})
 	m.statusWrites = m.catalog.Counter(observe.Metric{
 		Name: "proxy_operator_status_writes_total", Labels: []string{"cause"},

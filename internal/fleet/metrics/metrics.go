@@ -58,6 +58,11 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.catalog.Registry, promhttp.HandlerOpts{Registry: m.catalog.Registry})
 }
 
+// Request implements the recorder of package provider.
+func (m *Metrics) Request(provider, op, result string) {
+	m.requests.WithLabelValues(provider, op, result).Inc()
+}
+
 // SweepEnded implements the recorder of package gc.
 func (m *Metrics) SweepEnded(outcome string) {
 	m.sweeps.WithLabelValues(outcome).Inc()

@@ -13,10 +13,14 @@ import (
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/gc"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
 )
 
-var _ gc.Recorder = (*Metrics)(nil)
+var (
+	_ gc.Recorder              = (*Metrics)(nil)
+	_ provider.RequestRecorder = (*Metrics)(nil)
+)
 
 func noProxies(context.Context) ([]*egress_v1alpha1.Proxy, error) { return nil, nil }
 
@@ -53,7 +57,7 @@ func condition(name string, status meta_v1.ConditionStatus, reason string) meta_
 
 func TestEveryMetricIsServedUnderItsName(t *testing.T) {
 	m := made(noProxies)
-	m.requests.WithLabelValues("gcp", "create", "ok").Inc()
+	m.Request("gcp", "create", "ok")
 	m.statusWrites.WithLabelValues("phase").Inc()
 	m.SweepEnded("complete")
 	m.SweepRefused("objects")
