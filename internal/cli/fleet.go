@@ -33,5 +33,6 @@ func (s *session) fleetCommand() *cobra.Command {
 		}
 		return app.Fleet(cmd.Context(), loaded.Fleet, io)
 	})
+	cmd.AddCommand(s.cloudInitCommand())
 	return cmd
 }

@@ -18,7 +18,8 @@ import (
 
 // Request is what user data is made from.
 type Request struct {
-	// Instance is the name of the instance, which credentials of leases are bound to.
+	// Instance is the name of the instance, which credentials of leases are bound to;
+	// empty is the machine's host name, so that the same user data serves several.
 	Instance string
 	// Port is 1 to 65535, Scheme http, https or socks5.
 	Port   int

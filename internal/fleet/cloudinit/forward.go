@@ -1,6 +1,7 @@
 package cloudinit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,7 +14,7 @@ const authDir = "/etc/gatehouse-forward/auth"
 // UserData returns a cloud-config that installs gatehouse-forward and starts it with
 // the credentials of the request.
 func UserData(r Request) ([]byte, error) {
-	if err := errors.Join(r.validate(), r.validateForward()); err != nil {
+	if err := cmp.Or(r.validate(), r.validateForward()); err != nil {
 		return nil, err
 	}
 	credentials := r.credentials()
@@ -33,7 +34,7 @@ func (r Request) validateForward() error {
 		return fmt.Errorf("scheme %q: must be http, https or socks5", r.Scheme)
 	case r.Scheme == "https" && (len(r.TLSCert) == 0 || len(r.TLSKey) == 0):
 		return errors.New("scheme https needs tls.crt and tls.key in the Secret of auth.secretRef")
-	case r.Instance == "" || strings.ContainsFunc(r.Instance, notNameRune):
+	case strings.ContainsFunc(r.Instance, notNameRune):
 		return fmt.Errorf("instance %q: must be a name of letters, digits and dashes", r.Instance)
 	}
 	return r.Forward.Validate()
@@ -62,13 +63,16 @@ func (r Request) credentials() []file {
 	return files
 }
 
+// hostName is what systemd writes the short host name for.
+const hostName = "%l"
+
 // unit runs the proxy as a user of its own that owns nothing; systemd hands it copies
 // of the credentials. See systemd.exec(5).
 func (r Request) unit(credentials []file) string {
 	var b strings.Builder
 	b.WriteString("[Unit]\nDescription=Forward proxy\nWants=network-online.target\nAfter=network-online.target\n\n[Service]\n")
 	fmt.Fprintf(&b, "ExecStart=/usr/local/bin/gatehouse-forward --listen [::]:%d --scheme %s --instance %s --auth-dir ${CREDENTIALS_DIRECTORY}\n",
-		r.Port, r.Scheme, r.Instance)
+		r.Port, r.Scheme, cmp.Or(r.Instance, hostName))
 	for _, f := range credentials {
 		fmt.Fprintf(&b, "LoadCredential=%s:%s\n", strings.TrimPrefix(f.Path, authDir+"/"), f.Path)
 	}

@@ -1,7 +1,7 @@
 package cloudinit
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -9,7 +9,7 @@ import (
 // Squid returns a cloud-config that installs squid with the username and password of
 // the request, for scheme http.
 func Squid(r Request) ([]byte, error) {
-	if err := errors.Join(r.validate(), r.validatePackaged("squid")); err != nil {
+	if err := cmp.Or(r.validate(), r.validatePackaged("squid")); err != nil {
 		return nil, err
 	}
 	return document{

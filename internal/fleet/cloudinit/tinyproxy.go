@@ -1,6 +1,7 @@
 package cloudinit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,7 +10,7 @@ import (
 // Tinyproxy returns a cloud-config that installs tinyproxy with the username and
 // password of the request, for scheme http. It cannot judge addresses; the kernel does.
 func Tinyproxy(r Request) ([]byte, error) {
-	if err := errors.Join(r.validate(), r.validatePackaged("tinyproxy"), r.validateTinyproxy()); err != nil {
+	if err := cmp.Or(r.validate(), r.validatePackaged("tinyproxy"), r.validateTinyproxy()); err != nil {
 		return nil, err
 	}
 	return document{
