@@ -1,0 +1,99 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward"
+)
+
+// Run serves until ctx ends and then goes away in order. Wrong usage is a *[FlagError].
+func (o Options) Run(ctx context.Context, log *slog.Logger) error {
+	c, err := o.config(log)
+	if err != nil {
+		return err
+	}
+	statusLoopback := true
+	if o.StatusAddress != "" {
+		if statusLoopback, err = isLoopback("status-address", o.StatusAddress); err != nil {
+			return err
+		}
+		if !statusLoopback && !c.Access.Credentials.Any() && len(c.Access.Sources) == 0 {
+			return wrong("status-address", o.StatusAddress, "not loopback: give --auth-dir or --allow-sources, or a loopback address")
+		}
+	}
+	if err := canBind(ctx, c.Egress); err != nil {
+		return &FlagError{"egress-address", o.EgressAddress, err}
+	}
+	ln, err := listen(ctx, o.Listen)
+	if err != nil {
+		return &FlagError{"listen", o.Listen, err}
+	}
+	s := forward.New(c)
+	status, err := o.serveStatus(ctx, s, !statusLoopback)
+	if err != nil {
+		_ = ln.Close()
+		return err
+	}
+	log.Info("serving", "address", ln.Addr().String(), "scheme", o.Scheme, "status", status.address,
+		"credentials", c.Access.Credentials.Any(), "sources", len(c.Access.Sources))
+	err = s.Run(ctx, ln)
+	status.stop()
+	log.Info("ended")
+	return err
+}
+
+// status is the listener for /healthz and /metrics; the zero value is none.
+type status struct {
+	address string
+	stop    func()
+}
+
+const statusTimeout = 10 * time.Second
+
+// serveStatus answers until stop is called, while the proxy drains too.
+func (o Options) serveStatus(ctx context.Context, s *forward.Server, authenticate bool) (status, error) {
+	if o.StatusAddress == "" {
+		return status{stop: func() {}}, nil
+	}
+	ln, err := listen(ctx, o.StatusAddress)
+	if err != nil {
+		return status{}, &FlagError{"status-address", o.StatusAddress, err}
+	}
+	server := &http.Server{Handler: s.Status(authenticate), ReadTimeout: statusTimeout, WriteTimeout: statusTimeout, MaxHeaderBytes: 16 << 10}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(ln)
+	}()
+	return status{address: ln.Addr().String(), stop: func() {
+		_ = server.Close()
+		<-done
+	}}, nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	var c net.ListenConfig
+	ln, err := c.Listen(ctx, "tcp", address)
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return nil, op.Err // the address is in the line already
+	}
+	return ln, err
+}
+
+// canBind sees that an address is this machine's.
+func canBind(ctx context.Context, a netip.Addr) error {
+	if !a.IsValid() {
+		return nil
+	}
+	ln, err := listen(ctx, netip.AddrPortFrom(a, 0).String())
+	if err != nil {
+		return err
+	}
+	return ln.Close()
+}

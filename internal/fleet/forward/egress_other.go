@@ -1,0 +1,7 @@
+//go:build !linux
+
+package forward
+
+import "syscall"
+
+func shareEgress(syscall.RawConn) {}
