@@ -47,6 +47,9 @@ const (
 	KeyProvider    = "provider"    // of instances, by its name in spec.provider
 	KeyInstance    = "instance"    // the provider's own name of one
 	KeyUID         = "uid"         // of a Proxy
+	KeyLease       = "lease"       // of leader election
+	KeyLeader      = "leader"      // identity of a process
+	KeyNamespace   = "namespace"
 	KeyError       = "error"
 )
 
