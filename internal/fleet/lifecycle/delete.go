@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -68,7 +69,20 @@ func search(s *State) Action {
 	if err := s.Found.Err; err != nil && (s.Got == nil || !partial(err)) {
 		return stuck(s, "find its instance", err)
 	}
+	if left := unseen(s); left > 0 {
+		return s.draft().finish(min(DeletionPoll, left))
+	}
 	return disown(p)
+}
+
+// unseen returns how long an accepted create that nobody has seen the instance of may
+// still come true.
+func unseen(s *State) time.Duration {
+	st := &s.Proxy.Status
+	if st.Attempts == 0 || st.InstanceCreatedAt == nil || reason(s.Proxy) != egress_v1alpha1.ReasonProvisioning {
+		return 0
+	}
+	return st.InstanceCreatedAt.Add(visibility).Sub(s.Now)
 }
 
 // clear deletes instances and waits until they are gone.
@@ -83,9 +97,13 @@ func clear(s *State, instances []provider.Instance) Action {
 		}
 	}
 	if overdue(s) {
-		return blocked(s, egress_v1alpha1.ReasonDeleting, errors.New("the provider accepted the deletion of its instance long ago, and still has it"))
+		a := blocked(s, egress_v1alpha1.ReasonDeleting, errors.New("the provider accepted the deletion of its instance long ago, and still has it"))
+		a.After = min(a.After, slowDeletionPoll)
+		return a
 	}
-	return s.deleting("its instance is being deleted").drop(egress_v1alpha1.DeletionBlocked).finish(DeletionPoll)
+	d := s.deleting("its instance is being deleted").drop(egress_v1alpha1.DeletionBlocked)
+	d.p.Status.LastError = nil
+	return d.finish(DeletionPoll)
 }
 
 // deleting begins a draft of a Proxy whose instance goes for good.

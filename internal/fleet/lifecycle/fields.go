@@ -99,10 +99,10 @@ func impossible(s *State) error {
 func unknownProvider(p *egress_v1alpha1.Proxy, name string, known []string) error {
 	list := "none is"
 	if len(known) > 0 {
-		list = strings.Join(slices.Sorted(slices.Values(known)), ", ") + " are"
+		list = "on are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 	}
 	return &FieldError{
 		Object: object(p), Field: "spec.provider", Value: fmt.Sprintf("%q", name),
-		Err: fmt.Errorf("is not on; %s: add it to --providers", list),
+		Err: fmt.Errorf("is not on (%s): add it to --providers", list),
 	}
 }

@@ -58,7 +58,7 @@ func (s Step) String() string {
 
 // changes says whether a step, or what it leads to, changes what is outside.
 func (s Step) changes() bool {
-	return s != Refresh && s != ReadInputs && s != Get && s != Drain && s != Finish
+	return s == Find || s == Create || s == AskOutcome || s == Delete || s == PatchMetadata
 }
 
 // Action is one step with what it needs.

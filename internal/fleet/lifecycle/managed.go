@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"time"
 
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 )
@@ -121,16 +123,27 @@ func adopt(s *State, inst provider.Instance, after time.Duration) Action {
 	}
 	d := s.draft()
 	st := &d.p.Status
+	if s.Created == nil && inst.State == provider.Running && inst.IP.IsValid() && hash == s.Inputs.Request.Hash {
+		st.InstanceCreatedAt = d.born(inst)
+		return runsAs(s, d, inst)
+	}
 	st.Provider, st.ProviderID, st.Operation = p.Spec.Provider, inst.ID, inst.Operation
 	st.RetriedAt, st.LastError = retry(p), nil
 	st.InstanceCreatedAt = new(d.now)
 	if s.Created != nil {
 		st.Attempts++
-	} else if age := inst.CreatedAt; inst.State == provider.Running && !age.IsZero() && age.Before(s.Now) {
-		st.InstanceCreatedAt.Time = age.UTC().Truncate(time.Second)
 	}
 	st.Attempts = max(st.Attempts, 1)
 	return d.waiting(egress_v1alpha1.ReasonProvisioning, "its instance does not run yet").finish(after)
+}
+
+// born returns when a running instance that was found was made: by its provider, whose
+// clock may be ahead of ours.
+func (d draft) born(inst provider.Instance) *meta_v1.Time {
+	if age := inst.CreatedAt; !age.IsZero() && age.Before(d.now.Time) {
+		return new(meta_v1.NewTime(age.UTC().Truncate(time.Second)))
+	}
+	return new(d.now)
 }
 
 // of returns the found instances that are those of p.

@@ -146,8 +146,10 @@ func provisions(s *State, inst provider.Instance) Action {
 }
 
 // runs notes an instance that runs.
-func runs(s *State, inst provider.Instance) Action {
-	d := s.draft().drop(egress_v1alpha1.Draining).seen(inst)
+func runs(s *State, inst provider.Instance) Action { return runsAs(s, s.draft(), inst) }
+
+func runsAs(s *State, d draft, inst provider.Instance) Action {
+	d.drop(egress_v1alpha1.Draining).seen(inst)
 	if err := s.Inputs.Err; err != nil {
 		return unjudged(d.running(egress_v1alpha1.ReasonCloudInitError, ""), err)
 	}

@@ -26,6 +26,9 @@ func ask(s *State, inst provider.Instance, why string) Action {
 	if s.Granted == nil {
 		return Action{Do: AskBudget}
 	}
+	if *s.Granted && !s.Fresh {
+		return Action{Do: Refresh}
+	}
 	d := s.draft().seen(inst)
 	if !*s.Granted {
 		return d.running(egress_v1alpha1.ReasonWaitingForBudget, "its instance runs and waits to be replaced: "+why+"; enough of the fleet does not run now (--max-unavailable)").finish(DrainPoll)

@@ -28,6 +28,13 @@ const (
 	DeletionPatience = 10 * time.Minute
 )
 
+// slowDeletionPoll is how often a deletion that takes too long is looked at.
+const slowDeletionPoll = 30 * time.Second
+
+// visibility is how long an accepted create may take to be seen by others than the one
+// that accepted it.
+const visibility = 30 * time.Second
+
 // maxPause is the longest pause between two tries.
 const maxPause = 5 * time.Minute
 
