@@ -2,6 +2,7 @@ package forward
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -38,7 +39,11 @@ func (s *Server) check(_ context.Context, _, address string, raw syscall.RawConn
 	if err != nil {
 		return destination.ErrAddress
 	}
-	if err := s.Rules.Address(to.Addr(), s.own.addresses(time.Now())); err != nil {
+	own, err := s.own.addresses(time.Now())
+	if err != nil {
+		return err
+	}
+	if err := s.Rules.Address(to.Addr(), own); err != nil {
 		return err
 	}
 	if s.Egress.IsValid() {
@@ -59,15 +64,22 @@ type own struct {
 	all  []netip.Addr
 }
 
-func (o *own) addresses(now time.Time) []netip.Addr {
+// addresses returns them as they were lately. If they cannot be read any more, those
+// known count on.
+func (o *own) addresses(now time.Time) ([]netip.Addr, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if age := now.Sub(o.read); o.read.IsZero() || age > ownAge {
-		if found, err := net.InterfaceAddrs(); err == nil {
-			o.read, o.all = now, append(parse(found), o.egress)
-		}
+	if !o.read.IsZero() && now.Sub(o.read) < ownAge {
+		return o.all, nil
 	}
-	return o.all
+	found, err := net.InterfaceAddrs()
+	if err == nil {
+		o.read, o.all = now, append(parse(found), o.egress)
+	}
+	if o.read.IsZero() {
+		return nil, fmt.Errorf("the addresses of this machine cannot be read: %w", err)
+	}
+	return o.all, nil
 }
 
 func parse(found []net.Addr) []netip.Addr {

@@ -39,9 +39,12 @@ func New(c Config) *Server {
 }
 
 // Run serves clients of ln until ctx ends, lets what is under way go on for
-// Limits.Drain, and closes the rest. It returns nil then, or the error of a listener
-// that somebody else closed.
+// Limits.Drain, and closes the rest. It returns nil then; the error of a listener that
+// somebody else closed; or, at once, that the machine's addresses cannot be read.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
+	if _, err := s.own.addresses(time.Now()); err != nil {
+		return errors.Join(err, ln.Close())
+	}
 	err := s.conns.Serve(ctx, ln)
 	s.drain()
 	over, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Limits.Drain)

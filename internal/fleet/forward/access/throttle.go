@@ -45,7 +45,8 @@ func (t *throttle) failed(source netip.Addr, now time.Time) {
 	t.sources[key] = whole.Add(RetryAfter)
 }
 
-// forget drops who has its whole budget again, and somebody if nobody has.
+// forget drops who has its whole budget again, and whoever it comes across as long as
+// that leaves more than half: it is rarely called.
 func (t *throttle) forget(now time.Time) {
 	for source, whole := range t.sources {
 		if !whole.After(now) {
@@ -53,7 +54,7 @@ func (t *throttle) forget(now time.Time) {
 		}
 	}
 	for source := range t.sources {
-		if len(t.sources) < rememberSources {
+		if len(t.sources) <= rememberSources/2 {
 			return
 		}
 		delete(t.sources, source)
