@@ -6,6 +6,7 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider/gcp"
 )
 
 // fleetProviders makes the providers that are on, by the names that spec.provider has.
@@ -30,8 +31,8 @@ func fleetProviders(ctx context.Context, c config.Fleet, io IO) (map[string]prov
 }
 
 // gcpProvider makes virtual machines of Google Compute Engine.
-func gcpProvider(context.Context, config.Fleet, IO) (provider.Provider, error) {
-	return nil, nil //nolint:nilnil // not yet
+func gcpProvider(_ context.Context, c config.Fleet, _ IO) (provider.Provider, error) {
+	return gcp.New(gcp.Options{Project: c.GCP.Project, Endpoint: c.GCP.Endpoint, ReadOperations: c.GCP.ReadOperations}), nil
 }
 
 // hetznerProvider makes servers of Hetzner Cloud.

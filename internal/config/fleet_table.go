@@ -99,7 +99,7 @@ func fleetProvidersTable(f *Fleet) []*setting {
 		{Setting{
 			Key: "gcpProject", Value: "NAME",
 			Usage: "project of gcp where providerConfigRef names none",
-		}, func(v []string) error { return setText(&f.GCP.Project, v) }, false},
+		}, func(v []string) error { return setGCPProject(&f.GCP.Project, v) }, false},
 		{Setting{
 			Key: "gcpEndpoint", Value: "URL",
 			Usage: "another address of the Compute Engine API, without authentication: for tests",

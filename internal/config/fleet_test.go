@@ -63,7 +63,7 @@ func TestFleetTellsAllErrorsAtOnce(t *testing.T) {
 		"values": {map[string]string{
 			"config": dir, "providers": "aws", "max-unavailable": "0%", "provider-rate": "0", "gc-interval": "0s", "gc-min-age": "soon",
 			"gc-dry-run": "perhaps", "admin-address": "19030", "metrics-address": ":http", "process-network": "true", "forward-url": "ftp://x",
-			"forward-sha256": "abc", "watch-namespaces": "A B", "log-level": "loud", "hetzner-endpoint": "https://me:secret@example.com",
+			"forward-sha256": "abc", "gcp-project": "My Project", "watch-namespaces": "A B", "log-level": "loud", "hetzner-endpoint": "https://me:secret@example.com",
 		}, nil, []string{
 			`--providers: "aws" must be names with commas between them, of gcp, hetzner, kubernetes, process`,
 			`--max-unavailable: "0%" must be a number from 1, or a percentage from 1% to 100%`,
@@ -72,7 +72,7 @@ func TestFleetTellsAllErrorsAtOnce(t *testing.T) {
 			`--gc-min-age: "soon" must be a duration`, `--gc-dry-run: "perhaps" must be true or false`,
 			`--admin-address: "19030" must be HOST:PORT`, `--metrics-address: ":http" has port "http"`,
 			`--process-network: "true" must be one of on, off`, `--forward-url: "ftp://x" must be a URL`,
-			`--forward-sha256: "abc" must be 64 hexadecimal digits`, `--watch-namespaces: "A B" must be names of namespaces`,
+			`--forward-sha256: "abc" must be 64 hexadecimal digits`, `--gcp-project: "My Project" must be a project's ID`, `--watch-namespaces: "A B" must be names of namespaces`,
 			`--hetzner-endpoint: has a user in it`, `--log-level: "loud" must be one of`,
 		}},
 		"no directory":         {map[string]string{"config": "/nowhere"}, nil, []string{`--config: "/nowhere" cannot be watched: no such file or directory; name an existing directory`}},
@@ -107,7 +107,7 @@ func TestFleetTellsAllErrorsAtOnce(t *testing.T) {
 
 func TestFleetWarnsOfWhatHasNoEffect(t *testing.T) {
 	loaded, err := fleetOf(map[string]string{
-		"config": t.TempDir(), "gcp-project": "p", "gc-allow-namespaced": "true", "admin-address": "0.0.0.0:19030",
+		"config": t.TempDir(), "gcp-project": "my-project", "gc-allow-namespaced": "true", "admin-address": "0.0.0.0:19030",
 	}, "GATEHOUSE_FLEET_PROVIDER_RAT=3")
 	if err != nil {
 		t.Fatal(err)
