@@ -17,18 +17,25 @@ import (
 type Options struct {
 	// Open reports whether a feature switch is on. Nil means that all are off.
 	Open func(snapshot.Feature) bool
+	// Kinds are those that are read. Nil means those of a gateway, snapshot.Kinds.
+	Kinds []snapshot.Kind
 }
 
 // Validator decodes and validates documents. It is safe for concurrent use.
 type Validator struct {
-	open func(snapshot.Feature) bool
-	defs definitions
+	open  func(snapshot.Feature) bool
+	kinds kindSet
+	defs  definitions
 }
 
 // New returns a Validator; it compiles nothing yet.
 func New(o Options) *Validator {
 	open := func(f snapshot.Feature) bool { return f == "" || o.Open != nil && o.Open(f) }
-	return &Validator{open: open, defs: definitions{
+	kinds := kindSet(o.Kinds)
+	if kinds == nil {
+		kinds = snapshot.Kinds
+	}
+	return &Validator{open: open, kinds: kinds, defs: definitions{
 		byID:  map[definitionID]func() (*definition, error){},
 		files: map[string]func() (*apiextensions_v1.CustomResourceDefinition, error){},
 	}}
@@ -37,11 +44,11 @@ func New(o Options) *Validator {
 // Previous returns the accepted revision of an object that is in force, or nil.
 type Previous func(store.Key) snapshot.Object
 
-// KindOf returns the kind of objects with this apiVersion and kind, and whether it is
+// KindOf returns the kind of a gateway's objects with this apiVersion and kind, and whether it is
 // read, if perhaps in another version or with a feature switch.
 func KindOf(apiVersion, kind string) (snapshot.Kind, bool) {
 	group, _ := splitVersion(apiVersion)
-	return kindOf(group, kind)
+	return kindSet(snapshot.Kinds).find(group, kind)
 }
 
 // Object is what became of one object of a document.
@@ -76,12 +83,12 @@ func (v *Validator) Decode(doc Document, previous Previous) []Object {
 func (v *Validator) decode(doc Document, previous Previous) []Object {
 	root, err := parse(doc)
 	if err != nil {
-		return []Object{{Key: guessKey(doc.Text), Line: doc.Line, Problems: []Problem{problemOf(err, doc.Line)}}}
+		return []Object{{Key: v.kinds.guessKey(doc.Text), Line: doc.Line, Problems: []Problem{problemOf(err, doc.Line)}}}
 	}
 	if previous == nil {
 		previous = func(store.Key) snapshot.Object { return nil }
 	}
-	items, isList := itemsOf(root)
+	items, isList := v.kinds.itemsOf(root)
 	if !isList {
 		object := v.decodeObject(root, previous)
 		object.Line = doc.Line
@@ -103,7 +110,7 @@ func problemOf(err error, line int) Problem {
 }
 
 // itemsOf unpacks "kind: List" and the lists of served kinds.
-func itemsOf(root *node) ([]*node, bool) {
+func (s kindSet) itemsOf(root *node) ([]*node, bool) {
 	items := root.get("items")
 	of, ok := strings.CutSuffix(root.text("kind"), "List")
 	if items == nil || items.shape != isList || !ok {
@@ -113,7 +120,7 @@ func itemsOf(root *node) ([]*node, bool) {
 		return items.items, true
 	}
 	group, _ := splitVersion(root.text("apiVersion"))
-	_, known := kindOf(group, of)
+	_, known := s.find(group, of)
 	return items.items, known
 }
 
@@ -121,7 +128,7 @@ func (v *Validator) decodeObject(root *node, previous Previous) Object {
 	apiVersion, kind := root.text("apiVersion"), root.text("kind")
 	out := Object{
 		Line: root.line,
-		Key:  keyOf(apiVersion, kind, root.text("metadata", "namespace"), root.text("metadata", "name")),
+		Key:  v.kinds.keyOf(apiVersion, kind, root.text("metadata", "namespace"), root.text("metadata", "name")),
 	}
 	served, version, problem := v.admit(root)
 	if problem != nil {
@@ -155,9 +162,9 @@ func (v *Validator) admit(root *node) (snapshot.Kind, string, *Problem) {
 	}
 	name := root.text("kind")
 	group, version := splitVersion(root.text("apiVersion"))
-	kind, known := kindOf(group, name)
+	kind, known := v.kinds.find(group, name)
 	if !known {
-		return no(Problem{Reason: KindNotServed, Field: "kind", Line: root.lineOf("kind"), Message: unservedKind(group, name)})
+		return no(Problem{Reason: KindNotServed, Field: "kind", Line: root.lineOf("kind"), Message: v.kinds.unserved(group, name)})
 	}
 	if !has(kind.Versions, version) {
 		return no(Problem{Reason: VersionNotServed, Field: "apiVersion", Line: root.lineOf("apiVersion"), Message: fmt.Sprintf(

@@ -37,17 +37,17 @@ func missingTop(root *node, key string) string {
 	return "required field is missing; add it, or move the file out of the directory if it is no Kubernetes object"
 }
 
-// unservedKind says why a kind is not read, and what was probably meant.
-func unservedKind(group, name string) string {
-	names := make([]string, 0, len(snapshot.Kinds))
-	for _, k := range snapshot.Kinds {
+// unserved says why a kind is not read, and what was probably meant.
+func (s kindSet) unserved(group, name string) string {
+	names := make([]string, 0, len(s))
+	for _, k := range s {
 		if k.Name == name {
 			return fmt.Sprintf("%q: not read in group %q; write apiVersion %s", name, group, versions(k))
 		}
 		names = append(names, k.Name)
 	}
 	if near, ok := spelling.Closest(name, names); ok {
-		k, _ := snapshot.KindOf(near)
+		k := s[slices.Index(names, near)]
 		return fmt.Sprintf("%q: no kind of that name is read; did you mean %s of %s?", name, near, versions(k))
 	}
 	return fmt.Sprintf("%q: Gatehouse does not read this kind; remove the document, nothing that is served depends on it", name)

@@ -9,9 +9,12 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/store"
 )
 
-// kindOf returns the kind with this exact name and group.
-func kindOf(group, name string) (snapshot.Kind, bool) {
-	for _, k := range snapshot.Kinds {
+// kindSet are the kinds that are read.
+type kindSet []snapshot.Kind
+
+// find returns the kind with this exact name and group.
+func (s kindSet) find(group, name string) (snapshot.Kind, bool) {
+	for _, k := range s {
 		if k.Name == name && k.Group == group {
 			return k, true
 		}
@@ -28,9 +31,9 @@ func splitVersion(apiVersion string) (group, version string) {
 }
 
 // keyOf returns the key of an object as far as its document names it.
-func keyOf(apiVersion, kind, namespace, name string) store.Key {
+func (s kindSet) keyOf(apiVersion, kind, namespace, name string) store.Key {
 	group, _ := splitVersion(apiVersion)
-	k, known := kindOf(group, kind)
+	k, known := s.find(group, kind)
 	switch {
 	case kind == "" || name == "":
 		return store.Key{Collection: kind}
@@ -54,7 +57,7 @@ var (
 
 // guessKey reads the identity of a document that does not parse, so that it is
 // known which object is broken. Its Name is empty when it cannot be told.
-func guessKey(text []byte) store.Key {
+func (s kindSet) guessKey(text []byte) store.Key {
 	found := map[string]string{}
 	if looksLikeJSON(text) {
 		collect(found, flowKey, text, "apiVersion", "kind")
@@ -66,7 +69,7 @@ func guessKey(text []byte) store.Key {
 	} else {
 		guessBlockMetadata(found, text)
 	}
-	return keyOf(found["apiVersion"], found["kind"], found["namespace"], found["name"])
+	return s.keyOf(found["apiVersion"], found["kind"], found["namespace"], found["name"])
 }
 
 // collect keeps the first match of each wanted key.
