@@ -35,12 +35,21 @@ const fleetStopTimeout = 30 * time.Second
 
 // components are started in this order and stopped in reverse.
 func (f *fleet) components() []runner.Component {
-	return []runner.Component{
+	before := []runner.Component{
 		// before anything slow, so that a port in use is told at once
 		{Name: "addresses", Start: f.listen},
 		{Name: "admin", Run: f.serveAdmin},
 		{Name: "metrics", Run: f.serveMetrics},
 	}
+	return append(before, f.shell()...)
+}
+
+// shell is where Proxies come from and what calls the core for them.
+func (f *fleet) shell() []runner.Component {
+	if f.config.InCluster() {
+		return f.clusterShell()
+	}
+	return f.filesShell()
 }
 
 // listen opens the admin and the metrics address.

@@ -6,7 +6,7 @@ import (
 )
 
 // All are all reasons in order of name. It must not be changed.
-var All = sorted(slices.Concat(stageReasons, gatewayReasons, routeReasons, objectReasons, []Reason{Unexplained}))
+var All = sorted(slices.Concat(stageReasons, gatewayReasons, routeReasons, objectReasons, FleetReasons, []Reason{Unexplained}))
 
 // ReasonNamed returns the reason with this name.
 func ReasonNamed(name string) (Reason, bool) {

@@ -46,7 +46,9 @@ var elsewhere = map[string]struct{ why, file, test string }{
 // author wants it, in order of name.
 func decisive() []verdict.Reason {
 	all := slices.Concat(verdict.All, schema.Reasons, file.Reasons)
-	all = slices.DeleteFunc(all, func(r verdict.Reason) bool { return r.Class == verdict.InfoClass })
+	all = slices.DeleteFunc(all, func(r verdict.Reason) bool {
+		return r.Class == verdict.InfoClass || slices.Contains(verdict.FleetReasons, r) // a scenario is a gateway's
+	})
 	slices.SortFunc(all, func(a, b verdict.Reason) int { return strings.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(all, func(a, b verdict.Reason) bool { return a.Name == b.Name })
 }

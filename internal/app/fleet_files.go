@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone/state"
+	"github.com/gatehouse-proxy/gatehouse/pkg/runner"
+)
+
+// filesShell takes Proxies from a directory.
+func (f *fleet) filesShell() []runner.Component {
+	var store *state.Store
+	var shell *standalone.Fleet
+	return []runner.Component{
+		// before everything that reads it; held until nothing does any more
+		{Name: "state directory", Start: func(ctx context.Context) (err error) {
+			store, err = state.Open(ctx, f.config.StateDir, time.Now)
+			return err
+		}, Stop: func(context.Context) error { return store.Close() }},
+		{Name: "documents", Start: func(context.Context) (err error) {
+			shell, err = f.standalone(store)
+			return err
+		}, Run: func(ctx context.Context) error { return shell.Run(ctx) }},
+	}
+}
+
+func (f *fleet) standalone(store *state.Store) (*standalone.Fleet, error) {
+	dir, err := filepath.Abs(f.config.Config)
+	if err != nil {
+		return nil, fmt.Errorf("--config %s: %w", f.config.Config, err)
+	}
+	objects := standalone.NewObjects(store)
+	core := f.reconciler(objects, store.Cluster())
+	return standalone.New(standalone.Options{
+		Dir: dir, Objects: objects, Reconcile: core.Reconcile, Providers: f.config.Providers,
+		AllowMassDelete: f.config.AllowMassDelete, Log: f.io.Log, Now: time.Now,
+	}), nil
+}
+
+// reconciler is the core over a store of objects.
+func (f *fleet) reconciler(objects reconcile.Objects, cluster string) *reconcile.Reconciler {
+	return &reconcile.Reconciler{Objects: objects, Providers: f.providers, Cluster: cluster, Now: time.Now}
+}
