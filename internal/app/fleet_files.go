@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/cloudinit"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone/state"
@@ -44,5 +45,8 @@ func (f *fleet) standalone(store *state.Store) (*standalone.Fleet, error) {
 
 // reconciler is the core over a store of objects.
 func (f *fleet) reconciler(objects reconcile.Objects, cluster string) *reconcile.Reconciler {
-	return &reconcile.Reconciler{Objects: objects, Providers: f.providers, Cluster: cluster, Now: time.Now}
+	return &reconcile.Reconciler{
+		Objects: objects, Providers: f.providers, Cluster: cluster, MaxUnavailable: f.config.MaxUnavailable,
+		Forward: cloudinit.Forward{URL: f.config.Forward.URL, SHA256: f.config.Forward.SHA256}, Now: time.Now,
+	}
 }

@@ -1,8 +1,9 @@
 package config
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 )
 
 // Fleet is the static configuration of "gatehouse fleet".
@@ -15,7 +16,7 @@ type Fleet struct {
 	// Providers are those that are on, by the names that spec.provider has, sorted.
 	Providers []string
 	// MaxUnavailable is how much of the fleet may be replaced at once.
-	MaxUnavailable MaxUnavailable
+	MaxUnavailable lifecycle.Budget
 	// ProviderRate is how many requests per second each provider gets.
 	ProviderRate int
 	GC           FleetGC
@@ -33,28 +34,6 @@ type Fleet struct {
 
 // InCluster reports whether objects come from an API server.
 func (f Fleet) InCluster() bool { return f.Config == "" }
-
-// MaxUnavailable is a number of Proxies, or a percentage of them.
-type MaxUnavailable struct {
-	Value   int
-	Percent bool
-}
-
-// Of returns how many of a fleet of this size may be unavailable: at least one.
-func (m MaxUnavailable) Of(size int) int {
-	if m.Percent {
-		return max(1, size*m.Value/100)
-	}
-	return max(1, m.Value)
-}
-
-// String writes it as it is given.
-func (m MaxUnavailable) String() string {
-	if m.Percent {
-		return fmt.Sprintf("%d%%", m.Value)
-	}
-	return fmt.Sprint(m.Value)
-}
 
 // FleetGC is how instances without an owner are looked for.
 type FleetGC struct {

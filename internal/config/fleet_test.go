@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 )
 
 // fleetOf loads a fleet's configuration from flags and variables.
@@ -26,7 +28,7 @@ func TestFleetDefaults(t *testing.T) {
 	if f.StateDir != "/home/user/.local/state/gatehouse-fleet" || f.Config != dir || f.InCluster() {
 		t.Errorf("state %s, config %s", f.StateDir, f.Config)
 	}
-	if len(f.Providers) != 1 || f.Providers[0] != "process" || f.MaxUnavailable != (MaxUnavailable{10, true}) || f.ProviderRate != 20 {
+	if len(f.Providers) != 1 || f.Providers[0] != "process" || f.MaxUnavailable != (lifecycle.Budget{Percent: 10}) || f.ProviderRate != 20 {
 		t.Errorf("providers %v, budget %v, rate %d", f.Providers, f.MaxUnavailable, f.ProviderRate)
 	}
 	if f.GC.Interval != 10*time.Minute || f.GC.MinAge != 10*time.Minute || f.AdminAddress != "127.0.0.1:19030" || f.MetricsAddress != "127.0.0.1:19031" {
@@ -116,18 +118,6 @@ func TestFleetWarnsOfWhatHasNoEffect(t *testing.T) {
 	for _, want := range []string{"--gcp-project has no effect", "--gc-allow-namespaced has no effect", "not a loopback address", "did you mean GATEHOUSE_FLEET_PROVIDER_RATE?"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
-		}
-	}
-}
-
-func TestMaxUnavailable(t *testing.T) {
-	for _, c := range []struct {
-		budget MaxUnavailable
-		size   int
-		want   int
-	}{{MaxUnavailable{10, true}, 3, 1}, {MaxUnavailable{10, true}, 25, 2}, {MaxUnavailable{4, false}, 25, 4}, {MaxUnavailable{100, true}, 0, 1}} {
-		if got := c.budget.Of(c.size); got != c.want {
-			t.Errorf("%s of %d: %d, want %d", c.budget, c.size, got, c.want)
 		}
 	}
 }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 )
 
 // knownProviders are what spec.provider may be, sorted.
@@ -30,17 +31,14 @@ func setProviders(to *[]string, values []string) error {
 	return nil
 }
 
-func setMaxUnavailable(to *MaxUnavailable, values []string) error {
+func setMaxUnavailable(to *lifecycle.Budget, values []string) error {
 	v, err := one(values)
 	if err != nil {
 		return err
 	}
-	digits, percent := strings.CutSuffix(v, "%")
-	n, err := strconv.Atoi(digits)
-	if err != nil || n < 1 || percent && n > 100 {
+	if *to, err = lifecycle.ParseBudget(v); err != nil {
 		return errors.New("must be a number from 1, or a percentage from 1% to 100%")
 	}
-	*to = MaxUnavailable{Value: n, Percent: percent}
 	return nil
 }
 

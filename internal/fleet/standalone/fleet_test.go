@@ -235,7 +235,7 @@ func TestALossIsNoWish(t *testing.T) {
 			if err := os.Mkdir(m.dir, 0o755); err != nil {
 				m.t.Fatal(err)
 			}
-		}, "holds no document at all"},
+		}, "perhaps a file system is not mounted"},
 		"a file is spoilt": {func(m *machine) { m.write("b.yaml", "spec: [") }, "b.yaml:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
