@@ -9,9 +9,7 @@ import (
 	"time"
 
 	authorization_v1 "k8s.io/api/authorization/v1"
-	core_v1 "k8s.io/api/core/v1"
 	api_errors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -84,10 +82,12 @@ func (c *Controller) checkOnce(ctx context.Context, client kubernetes.Interface)
 		return refused(err)
 	}
 	c.uid = string(system.UID)
-	kind := egress_v1alpha1.GroupVersion.WithKind("Proxy")
-	if _, err := c.cluster.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version); meta.IsNoMatchError(err) {
-		return &startError{fmt.Sprintf("the cluster does not know the kind Proxy of %s; apply config/crd/egress.gatehouse.dev_proxies.yaml", kind.GroupVersion())}
-	} else if err != nil {
+	version := egress_v1alpha1.GroupVersion.String()
+	_, err = client.Discovery().ServerResourcesForGroupVersionWithContext(ctx, version)
+	switch {
+	case api_errors.IsNotFound(err):
+		return &startError{fmt.Sprintf("the cluster does not know the kind Proxy of %s; apply config/crd/egress.gatehouse.dev_proxies.yaml", version)}
+	case err != nil:
 		return refused(err)
 	}
 	return c.checkRights(ctx, client)
@@ -127,13 +127,10 @@ func (c *Controller) checkRights(ctx context.Context, client kubernetes.Interfac
 }
 
 func (c *Controller) where(r Right) []string {
-	switch {
-	case r.Namespace != "":
+	if r.Namespace != "" {
 		return []string{r.Namespace}
-	case len(c.o.Namespaces) > 0:
-		return c.o.Namespaces
 	}
-	return []string{core_v1.NamespaceAll}
+	return namespaces(c.o.Namespaces)
 }
 
 func (r Right) in(namespace, verb string) string {

@@ -38,9 +38,6 @@ func (l *leadership) check() error {
 	return nil
 }
 
-// Leads tells whether this process leads.
-func (c *Controller) Leads() bool { return c.lease.check() == nil }
-
 // lock is the Lease.
 func (c *Controller) lock() (resourcelock.Interface, error) {
 	config := rest.CopyConfig(c.o.Config)

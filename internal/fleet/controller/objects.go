@@ -23,6 +23,8 @@ type objects struct {
 	cached client.Client
 	live   client.Reader
 	fence  func() error
+	// namespaces are those whose Proxies count; one that is empty is all.
+	namespaces []string
 
 	// written has the version of what was written last and is perhaps not cached yet. The
 	// client's own consistency does not work with several namespaces.
@@ -74,11 +76,43 @@ func (o *objects) Proxies(ctx context.Context) ([]*egress_v1alpha1.Proxy, error)
 	if err := o.cached.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	out := make([]*egress_v1alpha1.Proxy, len(list.Items))
-	for i := range list.Items {
-		out[i] = &list.Items[i]
+	return pointers(list.Items), nil
+}
+
+func pointers(all []egress_v1alpha1.Proxy) []*egress_v1alpha1.Proxy {
+	out := make([]*egress_v1alpha1.Proxy, len(all))
+	for i := range all {
+		out[i] = &all[i]
 	}
-	return out, nil
+	return out
+}
+
+// pageSize bounds one answer of the API server.
+const pageSize = 500
+
+// CurrentProxies reads all Proxies past the cache, or returns an error. A namespace that
+// is missing has none.
+func (o *objects) CurrentProxies(ctx context.Context) (all []*egress_v1alpha1.Proxy, err error) {
+	for _, namespace := range o.namespaces {
+		next := ""
+		for {
+			var page egress_v1alpha1.ProxyList
+			if err := o.page(ctx, &page, namespace, next); err != nil {
+				return nil, err
+			}
+			all = append(all, pointers(page.Items)...)
+			if next = page.Continue; next == "" {
+				break
+			}
+		}
+	}
+	return all, nil
+}
+
+func (o *objects) page(ctx context.Context, into *egress_v1alpha1.ProxyList, namespace, next string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	return o.live.List(ctx, into, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(next))
 }
 
 // wrote remembers a version.

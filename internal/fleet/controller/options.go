@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"time"
 
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
+	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
 )
 
@@ -67,23 +69,48 @@ func New(ctx context.Context, o Options) (*Controller, error) {
 		o.LeaseDuration = 15 * time.Second
 	}
 	c := &Controller{o: o}
-	var err error
-	c.cluster, err = cluster.New(o.Config, func(co *cluster.Options) {
-		co.Scheme, co.Cache, co.Logger = scheme(), c.caches(), logger(o.Log)
-		co.Client = client.Options{Cache: &client.CacheOptions{DisableFor: uncached}}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("the Kubernetes API cannot be used: %w; correct KUBECONFIG or KUBE_CONTEXT", err)
-	}
-	c.objects = &objects{cached: c.cluster.GetClient(), live: c.cluster.GetAPIReader(), fence: c.lease.check}
 	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
-	return c, c.index(ctx)
+	return c, c.connect(ctx)
+}
+
+// connect makes the cache and the clients. It starts nothing.
+func (c *Controller) connect(ctx context.Context) (err error) {
+	c.cluster, err = cluster.New(c.o.Config, func(co *cluster.Options) {
+		co.Scheme, co.Cache, co.Logger = scheme(), c.caches(), logger(c.o.Log)
+		co.Client = client.Options{Cache: &client.CacheOptions{DisableFor: uncached}}
+	})
+	if err != nil {
+		return fmt.Errorf("the Kubernetes API cannot be used: %w", err)
+	}
+	c.objects = &objects{
+		cached: c.cluster.GetClient(), live: c.cluster.GetAPIReader(),
+		fence: c.lease.check, namespaces: namespaces(c.o.Namespaces),
+	}
+	return c.index(ctx)
+}
+
+// Objects are what the fleet keeps in the cluster.
+type Objects interface {
+	reconcile.Objects
+	// CurrentProxies reads them all past any cache.
+	CurrentProxies(ctx context.Context) ([]*egress_v1alpha1.Proxy, error)
 }
 
 // Objects are those of the cluster. Writes fail while this process does not lead.
-func (c *Controller) Objects() reconcile.Objects { return c.objects }
+func (c *Controller) Objects() Objects { return c.objects }
+
+// Leads returns nil while this process leads, and is what providers are fenced by.
+func (c *Controller) Leads() error { return c.lease.check() }
+
+// namespaces are those to ask for; one that is empty asks for all.
+func namespaces(watched []string) []string {
+	if len(watched) == 0 {
+		return []string{meta_v1.NamespaceAll}
+	}
+	return watched
+}
 
 // Cluster is the label of the cluster's instances: the UID of its namespace kube-system.
 func (c *Controller) Cluster() string { return c.uid }

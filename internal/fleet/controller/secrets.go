@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
 
@@ -54,28 +55,12 @@ const bySecret = "secret"
 
 func (c *Controller) index(ctx context.Context) error {
 	err := c.cluster.GetFieldIndexer().IndexField(ctx, &egress_v1alpha1.Proxy{}, bySecret, func(o client.Object) []string {
-		return SecretsOf(o.(*egress_v1alpha1.Proxy))
+		return lifecycle.SecretNames(o.(*egress_v1alpha1.Proxy))
 	})
 	if err != nil {
 		return fmt.Errorf("index Proxies by Secret: %w", err)
 	}
 	return nil
-}
-
-// SecretsOf returns the names of the Secrets that a Proxy is made from, all of its own
-// namespace.
-func SecretsOf(p *egress_v1alpha1.Proxy) []string {
-	var names []string
-	if i := p.Spec.CloudInit; i != nil && i.SecretRef != nil {
-		names = append(names, i.SecretRef.Name)
-	}
-	if p.Spec.Auth != nil {
-		names = append(names, p.Spec.Auth.SecretRef.Name)
-	}
-	if p.Spec.ProviderConfigRef != nil {
-		names = append(names, p.Spec.ProviderConfigRef.Name)
-	}
-	return names
 }
 
 // proxiesForSecret returns the Proxies that name a Secret.

@@ -5,7 +5,6 @@ package controller_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -216,8 +215,8 @@ func (p *process) end(t *testing.T) {
 }
 
 func (p *process) leads(context.Context) error {
-	if !p.Leads() {
-		return errors.New("it does not lead; it says:\n" + p.log.String())
+	if err := p.Leads(); err != nil {
+		return fmt.Errorf("%w; it says:\n%s", err, p.log.String())
 	}
 	return nil
 }
