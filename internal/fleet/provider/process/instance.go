@@ -22,7 +22,8 @@ type instance struct {
 	Scheme                   string
 	Address                  netip.Addr
 	Created                  time.Time
-	Deleting                 time.Time `json:",omitzero"` // when it was told to end
+	Deleting                 time.Time `json:",omitzero"`  // when its deletion was accepted
+	Told                     bool      `json:",omitempty"` // to end, and nothing else yet
 	// Start tells its process from any other there ever was.
 	Start string
 	// Open says that it has no credentials.
@@ -58,9 +59,14 @@ func check(r provider.CreateRequest) error {
 		return fmt.Errorf("%w: port %d must be 1 to 65535", provider.ErrPermanent, r.Port)
 	case r.Scheme != "http" && r.Scheme != "https" && r.Scheme != "socks5":
 		return fmt.Errorf("%w: scheme %q must be http, https or socks5", provider.ErrPermanent, r.Scheme)
+	case r.Scheme == "https" && (len(r.Credentials.TLSCert) == 0 || len(r.Credentials.TLSKey) == 0):
+		return fmt.Errorf("%w: scheme https needs a certificate and its key; put them into the Secret of spec.auth", provider.ErrPermanent)
 	}
 	return nil
 }
+
+// drainTime is how long a process that was told to end goes on with what is under way.
+const drainTime = 10 * time.Second
 
 // answerTime is how long a process of this machine may take to accept a connection.
 const answerTime = 200 * time.Millisecond
@@ -113,18 +119,9 @@ func (p *Provider) begin(r provider.CreateRequest) (*instance, error) {
 
 // end brings a deletion further, and says whether it is over.
 func (p *Provider) end(i *instance) (gone bool, err error) {
-	left := p.processes(i)
-	signal := unix.SIGTERM
-	if p.options.Now().Sub(i.Deleting) > p.grace {
-		signal = unix.SIGKILL
-	}
-	for _, one := range left {
-		if err := one.signal(signal); err != nil {
-			return false, err
-		}
-	}
-	if len(left) > 0 {
-		return false, nil
+	left, err := p.tell(i)
+	if left || err != nil {
+		return false, err
 	}
 	for _, step := range []func() error{
 		func() error { return p.cut("ended") },
@@ -140,6 +137,28 @@ func (p *Provider) end(i *instance) (gone bool, err error) {
 	return true, nil
 }
 
+// tell tells what lives of an instance to end: once to serve what is under way and no
+// more, as a second time would end that too, and for good when its time is over.
+func (p *Provider) tell(i *instance) (left bool, err error) {
+	signal := unix.SIGTERM
+	if over := p.options.Now().Sub(i.Deleting) > p.grace; over {
+		signal = unix.SIGKILL
+	} else if i.Told {
+		signal = 0
+	}
+	all := p.processes(i)
+	for _, one := range all {
+		if err := one.signal(signal); err != nil {
+			return true, err
+		}
+	}
+	if len(all) > 0 && !i.Told {
+		i.Told = true
+		return true, p.store.write(i)
+	}
+	return len(all) > 0, nil
+}
+
 // processes are those of an instance that live: the one that is known, and any other.
 func (p *Provider) processes(i *instance) []process {
 	left := processesOf(p.store.folder(i.Name))
@@ -150,10 +169,15 @@ func (p *Provider) processes(i *instance) []process {
 }
 
 func (p *Provider) arguments(i *instance) []string {
+	auth := filepath.Join(p.store.folder(i.Name), authFolder)
 	arguments := slices.Concat(p.options.Command[1:], []string{
 		"--listen", i.endpoint(), "--scheme", i.Scheme, "--instance", i.Name,
-		"--auth-dir", filepath.Join(p.store.folder(i.Name), authFolder), "--egress-address", i.Address.String(),
+		"--auth-dir", auth, "--egress-address", i.Address.String(),
+		"--drain-timeout", drainTime.String(),
 	})
+	if i.Scheme == "https" {
+		arguments = append(arguments, "--tls-cert", filepath.Join(auth, certificateFile), "--tls-key", filepath.Join(auth, keyFile))
+	}
 	if i.Open && p.options.Network != nil {
 		arguments = append(arguments, "--allow-sources", i.Network.String()) // it refuses to serve everybody
 	}

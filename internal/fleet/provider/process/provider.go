@@ -56,8 +56,8 @@ type Provider struct {
 	cut func(point string) error
 }
 
-// defaultGrace is how long a process that was told to end may go on serving.
-const defaultGrace = 10 * time.Second
+// defaultGrace is when a process that was told to end is ended for good.
+const defaultGrace = drainTime + 5*time.Second
 
 // New opens a directory. It removes what is left of instances that are gone.
 func New(ctx context.Context, o Options) (*Provider, error) {

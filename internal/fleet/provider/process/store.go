@@ -22,6 +22,9 @@ const (
 	recordFile = "instance.json"
 	logFile    = "log"
 	authFolder = "auth"
+
+	certificateFile = "tls-cert" // in authFolder
+	keyFile         = "tls-key"
 )
 
 var isName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`).MatchString
@@ -115,7 +118,10 @@ func (s store) add(i *instance, c provider.Credentials) error {
 	if err := os.Mkdir(auth, 0o700); err != nil {
 		return err
 	}
-	for name, secret := range map[string]string{"username": c.Username, "password": c.Password, "lease-key": string(c.LeaseKey)} {
+	for name, secret := range map[string]string{
+		"username": c.Username, "password": c.Password, "lease-key": string(c.LeaseKey),
+		certificateFile: string(c.TLSCert), keyFile: string(c.TLSKey),
+	} {
 		if secret == "" {
 			continue
 		}
