@@ -16,17 +16,15 @@ import (
 type fleet struct {
 	config    config.Fleet
 	io        IO
-	providers map[string]provider.Provider
+	providers map[string]provider.Provider // once the shell knows its cluster
+	requests  provider.RequestRecorder     // of their calls; nil without
 
 	adminListener, metricsListener net.Listener
 }
 
 // Fleet brings Proxies to what they want until ctx ends. Their instances stay.
-func Fleet(ctx context.Context, c config.Fleet, io IO) (err error) {
+func Fleet(ctx context.Context, c config.Fleet, io IO) error {
 	f := &fleet{config: c, io: io}
-	if f.providers, err = fleetProviders(ctx, c, io); err != nil {
-		return err
-	}
 	return runner.Run(ctx, runner.Options{StopTimeout: fleetStopTimeout}, f.components()...)
 }
 

@@ -23,6 +23,7 @@ func (f *fleet) filesShell() []runner.Component {
 			store, err = state.Open(ctx, f.config.StateDir, time.Now)
 			return err
 		}, Stop: func(context.Context) error { return store.Close() }},
+		{Name: "providers", Start: func(ctx context.Context) error { return f.makeProviders(ctx, store.Cluster()) }},
 		{Name: "documents", Start: func(context.Context) (err error) {
 			shell, err = f.standalone(store)
 			return err

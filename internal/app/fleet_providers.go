@@ -3,50 +3,55 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider/gcp"
 )
 
-// fleetProviders makes the providers that are on, by the names that spec.provider has.
-func fleetProviders(ctx context.Context, c config.Fleet, io IO) (map[string]provider.Provider, error) {
-	makers := map[string]func(context.Context, config.Fleet, IO) (provider.Provider, error){
+// providerCallTime is how long one call of a provider may take.
+const providerCallTime = 30 * time.Second
+
+// makeProviders makes the providers that are on, by the names that spec.provider has,
+// for the instances with a cluster's label. Their calls are counted as they are made,
+// and limited before.
+func (f *fleet) makeProviders(ctx context.Context, cluster string) error {
+	makers := map[string]func(context.Context, config.Fleet, IO, string) (provider.Provider, error){
 		"gcp":        gcpProvider,
 		"hetzner":    hetznerProvider,
 		"kubernetes": kubernetesProvider,
 		"process":    processProvider,
 	}
-	out := make(map[string]provider.Provider, len(c.Providers))
-	for _, name := range c.Providers {
-		made, err := makers[name](ctx, c, io)
+	f.providers = make(map[string]provider.Provider, len(f.config.Providers))
+	for _, name := range f.config.Providers {
+		made, err := makers[name](ctx, f.config, f.io, cluster)
 		if err != nil {
-			return nil, fmt.Errorf("provider %s: %w", name, err)
+			return fmt.Errorf("provider %s: %w", name, err)
 		}
-		if made != nil {
-			out[name] = made
+		if made == nil {
+			continue
 		}
+		made = provider.WithDeadline(made, providerCallTime)
+		if f.requests != nil {
+			made = provider.WithMetrics(made, name, f.requests)
+		}
+		f.providers[name] = provider.Limited(made, float64(f.config.ProviderRate))
 	}
-	return out, nil
+	return nil
 }
 
 // gcpProvider makes virtual machines of Google Compute Engine.
-func gcpProvider(_ context.Context, c config.Fleet, _ IO) (provider.Provider, error) {
+func gcpProvider(_ context.Context, c config.Fleet, _ IO, _ string) (provider.Provider, error) {
 	return gcp.New(gcp.Options{Project: c.GCP.Project, Endpoint: c.GCP.Endpoint, ReadOperations: c.GCP.ReadOperations}), nil
 }
 
 // hetznerProvider makes servers of Hetzner Cloud.
-func hetznerProvider(context.Context, config.Fleet, IO) (provider.Provider, error) {
+func hetznerProvider(context.Context, config.Fleet, IO, string) (provider.Provider, error) {
 	return nil, nil //nolint:nilnil // not yet
 }
 
 // kubernetesProvider makes pods in the cluster that has the Proxies.
-func kubernetesProvider(context.Context, config.Fleet, IO) (provider.Provider, error) {
-	return nil, nil //nolint:nilnil // not yet
-}
-
-// processProvider starts processes on this machine. What it knows of them it keeps in
-// the state directory, below process.
-func processProvider(context.Context, config.Fleet, IO) (provider.Provider, error) {
+func kubernetesProvider(context.Context, config.Fleet, IO, string) (provider.Provider, error) {
 	return nil, nil //nolint:nilnil // not yet
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
@@ -46,9 +47,13 @@ type FleetGC struct {
 
 // FleetProcess is the provider process.
 type FleetProcess struct {
-	// Network gives each proxy a network namespace and an address of its own, of Prefix;
+	// Network gives each proxy a network namespace and an address of its own, of Pool;
 	// without it they listen on loopback addresses.
 	Network bool
+	Pool    netip.Prefix // IPv4, at most a /22
+	// AllowDestinations are networks that proxies connect to although they are loopback,
+	// private or of this machine.
+	AllowDestinations []netip.Prefix
 	// ForwardBinary is the program that it starts; empty for this one.
 	ForwardBinary string
 }

@@ -184,7 +184,7 @@ func (c *fleetCheck) settleProviders() {
 // onlyFor says which settings are of one provider.
 var onlyFor = map[string]string{
 	"gcpProject": "gcp", "gcpEndpoint": "gcp", "gcpReadOperations": "gcp", "hetznerEndpoint": "hetzner",
-	"processNetwork": "process", "forwardBinary": "process",
+	"processNetwork": "process", "processPool": "process", "processAllowDestinations": "process", "forwardBinary": "process",
 }
 
 // kubernetes refuses a kubeconfig that is named and not there.

@@ -7,7 +7,7 @@ func FleetSettings() []Setting { return described(fleetSettings(new(Fleet))) }
 
 // fleetSettings is the one table that flags, environment and reference are made from.
 func fleetSettings(f *Fleet) []*setting {
-	all := slices.Concat(fleetFilesTable(f), fleetKubernetesTable(f), fleetTable(f), fleetGCTable(f), fleetProvidersTable(f), fleetLogTable(f))
+	all := slices.Concat(fleetFilesTable(f), fleetKubernetesTable(f), fleetTable(f), fleetGCTable(f), fleetProcessTable(f), fleetCloudsTable(f), fleetLogTable(f))
 	for _, s := range all {
 		s.Flag = kebab(s.Key)
 		s.Env = "GATEHOUSE_FLEET_" + variable(s.Flag)
@@ -78,16 +78,8 @@ func fleetGCTable(f *Fleet) []*setting {
 	}
 }
 
-func fleetProvidersTable(f *Fleet) []*setting {
+func fleetCloudsTable(f *Fleet) []*setting {
 	return []*setting{
-		{Setting{
-			Key: "processNetwork", Value: "MODE", Default: "off",
-			Usage: "on gives each proxy of provider process a network namespace and an egress address of its own (root); off lets them listen on loopback addresses",
-		}, func(v []string) error { return setOnOff(&f.Process.Network, v) }, false},
-		{Setting{
-			Key: "forwardBinary", Value: "PATH",
-			Usage: "gatehouse-forward for provider process; by default the one beside this program, else this program",
-		}, func(v []string) error { return setText(&f.Process.ForwardBinary, v) }, false},
 		{Setting{
 			Key: "forwardUrl", Value: "URL",
 			Usage: "where instances of gcp and hetzner download gatehouse-forward, unless spec.cloudInit is given",
