@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"time"
@@ -142,8 +143,10 @@ func (o Options) tls() (*tls.Config, error) {
 		return nil, wrong("scheme", o.Scheme, "--tls-cert and --tls-key are only for https")
 	case o.Scheme != schemeHTTPS:
 		return nil, nil //nolint:nilnil // in clear
-	case o.TLSCert == "" || o.TLSKey == "":
-		return nil, wrong("scheme", o.Scheme, "give --tls-cert and --tls-key")
+	case (o.TLSCert == "") != (o.TLSKey == "") || o.TLSCert == "" && o.AuthDir == "":
+		return nil, wrong("scheme", o.Scheme, "give --tls-cert and --tls-key, or tls.crt and tls.key in --auth-dir")
+	case o.TLSCert == "":
+		o.TLSCert, o.TLSKey = filepath.Join(o.AuthDir, "tls.crt"), filepath.Join(o.AuthDir, "tls.key")
 	}
 	pair, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
 	if err != nil {
