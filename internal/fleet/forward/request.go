@@ -40,7 +40,9 @@ func (x *session) forward(ctx context.Context, req *http.Request, grant access.G
 	gone := e.end(body)
 	switch {
 	case err != nil:
-		x.reset()
+		if !e.newer {
+			x.reset()
+		}
 		return false, err
 	case gone || !keep:
 		return false, x.leave(nil)

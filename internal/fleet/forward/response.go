@@ -26,10 +26,7 @@ func (e *exchange) deliver(req *http.Request, resp *http.Response, keep bool) er
 	}
 	out := bufio.NewWriterSize(e.conn, writeBytes)
 	resp.Body = &download{ReadCloser: resp.Body, exchange: e, out: out, small: resp.ContentLength >= 0 && resp.ContentLength < writeBytes}
-	if err := resp.Write(onlyWriter{out}); err != nil {
-		return err
-	}
-	return out.Flush()
+	return errors.Join(resp.Write(onlyWriter{out}), out.Flush())
 }
 
 // writeBytes are gathered before they are written, unless the target makes a pause.
@@ -67,8 +64,8 @@ func (e *exchange) why(err error) error {
 	return err
 }
 
-// reset tells the client that a response is not complete, also where its end is
-// nothing but the end of the connection.
+// reset tells a client that a response is not complete where its end is nothing but
+// the end of the connection.
 func (x *session) reset() {
 	if tcp, ok := x.raw.NetConn().(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

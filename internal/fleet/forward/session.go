@@ -49,7 +49,7 @@ func (s *Server) serve(ctx context.Context, c *proxy.Conn) error {
 	case first[0] == socks5.Version:
 		return x.serveSOCKS(ctx)
 	case s.OnlySOCKS:
-		return x.leave(errProtocol)
+		return x.leave(x.answer(nil, errProtocol, false))
 	default:
 		return x.serveHTTP(ctx)
 	}
