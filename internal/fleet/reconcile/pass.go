@@ -40,6 +40,9 @@ func (r *Reconciler) begin(p *proxy) lifecycle.State {
 func (w *pass) run(ctx context.Context) (Result, error) {
 	for range maxSteps {
 		a := lifecycle.Next(&w.state)
+		if w.doubtful(a) {
+			a = lifecycle.Action{Do: lifecycle.Refresh}
+		}
 		if a.Do == lifecycle.Finish {
 			return w.finish(ctx, a)
 		}
@@ -52,6 +55,12 @@ func (w *pass) run(ctx context.Context) (Result, error) {
 		}
 	}
 	return Result{}, fmt.Errorf("proxy %s: no end after %d steps: please report this", w.key, maxSteps)
+}
+
+// doubtful says whether a pass that is about to say that a Proxy serves says so on the
+// word of a cache, after this process has let its instance go.
+func (w *pass) doubtful(a lifecycle.Action) bool {
+	return a.Do == lifecycle.Finish && a.Proxy != nil && lifecycle.Serves(a.Proxy) && !w.state.Fresh && w.r.released.has(w.key)
 }
 
 // take does one step and notes its outcome. It is done when the object is gone.

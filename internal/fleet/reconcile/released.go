@@ -21,6 +21,12 @@ func (r *released) remove(key types.NamespacedName) {
 	delete(r.keys, key)
 }
 
+func (r *released) has(key types.NamespacedName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.keys[key]
+}
+
 // decide calls grants with the keys, and adds key if the answer is yes, in one step:
 // two passes at once do not both get the last place.
 func (r *released) decide(key types.NamespacedName, grants func(map[types.NamespacedName]bool) bool) bool {

@@ -25,7 +25,7 @@ import (
 func TestStories(t *testing.T) {
 	golden.Each(t, "testdata/*.txtar", func(t *testing.T, f *golden.File) {
 		for _, name := range f.Names("story/") {
-			s := &story{t: t, w: newWorld(), shown: map[types.NamespacedName]string{}, active: map[types.UID]int{}}
+			s := &story{t: t, w: newWorld(), shown: map[types.NamespacedName]string{}, active: map[types.UID]int{}, copies: map[types.NamespacedName]*proxy{}}
 			s.restart()
 			for line := range strings.Lines(string(f.Input(name))) {
 				s.line(strings.TrimSpace(line))
@@ -44,6 +44,7 @@ type story struct {
 	shown  map[types.NamespacedName]string
 	faults []*fault
 	active map[types.UID]int
+	copies map[types.NamespacedName]*proxy
 }
 
 // fault makes the next call that begins so fail, or all of them.
@@ -66,6 +67,7 @@ func (s *story) line(line string) {
 		"secret": s.secret, "pass": s.pass, "run": s.run, "turn": s.turn, "clock": s.clock, "instance": s.instance,
 		"fail": s.fail, "heal": s.heal, "restart": func([]string) { s.restart() }, "leases": s.leases,
 		"budget": s.budget, "providers": s.providers, "outcome": s.outcome, "instances": s.instances,
+		"remember": s.remember, "stale": s.stale, "catchup": func([]string) { clear(s.w.stale) },
 	}[command]
 	if do == nil {
 		s.t.Fatalf("no command %q", line)
@@ -151,6 +153,13 @@ func length(t *testing.T, text string) *meta_v1.Duration {
 	}
 	return &meta_v1.Duration{Duration: d}
 }
+
+// remember NAME takes a copy, and stale NAME lets the cache show that, until catchup.
+func (s *story) remember(words []string) {
+	s.copies[s.key(words[0])] = s.w.proxies[s.key(words[0])].DeepCopy()
+}
+
+func (s *story) stale(words []string) { s.w.stale[s.key(words[0])] = s.copies[s.key(words[0])] }
 
 // status NAME field=value… edits the status as an outsider would.
 func (s *story) status(words []string) {

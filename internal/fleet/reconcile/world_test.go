@@ -280,7 +280,7 @@ func (w *world) remove(key types.NamespacedName) {
 // live returns the instances of a Proxy that are not on their way out.
 func (w *world) live(uid types.UID) (live []*instance) {
 	for _, inst := range w.instances {
-		if inst.UID == string(uid) && inst.State != provider.Terminating {
+		if inst.Cluster == "c1" && inst.UID == string(uid) && inst.State != provider.Terminating {
 			live = append(live, inst)
 		}
 	}
@@ -310,4 +310,13 @@ func (w *world) once(t *testing.T, r *Reconciler, key types.NamespacedName) time
 		t.Logf("reconcile %s: %v", key, err)
 	}
 	return result.After
+}
+
+// condition sets one of p, without more.
+func condition(p *proxy, kind string, is bool) {
+	status := meta_v1.ConditionFalse
+	if is {
+		status = meta_v1.ConditionTrue
+	}
+	p.Status.Conditions = append(p.Status.Conditions, meta_v1.Condition{Type: kind, Status: status})
 }
