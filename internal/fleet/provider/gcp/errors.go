@@ -97,13 +97,13 @@ func tokenText(e *auth.Error) string {
 // status reads an answer's reason first and its code then.
 func status(answer *googleapi.Error, at location) error {
 	text := describe(answer.Message)
+	if noMachines(answer.Message) {
+		return fmt.Errorf("%w: ZONE_RESOURCE_POOL_EXHAUSTED: %s", provider.ErrQuotaExceeded, text)
+	}
 	for _, item := range answer.Errors {
 		if class := reasons[item.Reason]; class != nil {
 			return fmt.Errorf("%w: %s: %s", class, item.Reason, text)
 		}
-	}
-	if noMachines(answer.Message) {
-		return fmt.Errorf("%w: ZONE_RESOURCE_POOL_EXHAUSTED: %s", provider.ErrQuotaExceeded, text)
 	}
 	switch code := answer.Code; {
 	case code == http.StatusConflict && at.name != "" && has(answer, "alreadyExists"):
