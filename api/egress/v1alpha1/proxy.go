@@ -44,14 +44,23 @@ const (
 	External Mode = "External"
 )
 
-// ProxySpec is what is wanted.
+// ProxySpec is what is wanted. A field that its mode or provider has no use for is refused.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode == oldSelf.mode",message="mode cannot change; delete the Proxy and create it anew"
 // +kubebuilder:validation:XValidation:rule="has(self.provider) == has(oldSelf.provider) && (!has(self.provider) || self.provider == oldSelf.provider)",message="provider cannot change; delete the Proxy and create it anew"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || (has(self.provider))",message="provider is required with mode Managed"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || !has(self.endpoint) || !has(self.endpoint.host) || size(self.endpoint.host) == 0",message="endpoint.host is only for mode External; a managed proxy gets its address from the provider"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || (has(self.endpoint) && has(self.endpoint.host) && size(self.endpoint.host) > 0)",message="endpoint.host is required with mode External"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || !(has(self.provider) || has(self.zone) || has(self.machineType) || has(self.image) || has(self.spot) || has(self.network) || has(self.providerConfigRef) || has(self.cloudInit) || has(self.lifecycle))",message="provider, zone, machineType, image, spot, network, providerConfigRef, cloudInit and lifecycle are only for mode Managed"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || has(self.provider)",message="provider is required with mode Managed: give gcp, hetzner, kubernetes or process"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || !has(self.endpoint) || !has(self.endpoint.host)",message="endpoint.host is only for mode External; a managed proxy gets its address from the provider"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || (has(self.endpoint) && has(self.endpoint.host))",message="endpoint.host is required with mode External"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || !has(self.provider)",message="provider is only for mode Managed; remove it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.zone)) || (has(self.provider) && self.provider in ['gcp', 'hetzner', 'kubernetes'])",message="zone is only for providers gcp, hetzner and kubernetes; remove it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.machineType)) || (has(self.provider) && self.provider in ['gcp', 'hetzner'])",message="machineType is only for providers gcp and hetzner; remove it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.image)) || (has(self.provider) && self.provider in ['gcp', 'hetzner', 'kubernetes'])",message="image is only for providers gcp, hetzner and kubernetes; remove it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.spot) && self.spot) || (has(self.provider) && self.provider in ['gcp'])",message="spot is only for provider gcp; remove it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.network)) || (has(self.provider) && self.provider in ['gcp'])",message="network is only for provider gcp; remove it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.providerConfigRef)) || (has(self.provider) && self.provider in ['gcp', 'hetzner'])",message="providerConfigRef is only for providers gcp and hetzner; remove it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.cloudInit)) || (has(self.provider) && self.provider in ['gcp', 'hetzner'])",message="cloudInit is only for providers gcp and hetzner; remove it"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || !has(self.lifecycle)",message="lifecycle is only for mode Managed; remove it"
+// +kubebuilder:validation:XValidation:rule="!has(self.provider) || self.provider != 'gcp' || (has(self.zone) && self.zone.matches('^[a-z0-9]+-[a-z0-9]+-[a-z0-9]+$'))",message="provider gcp needs a zone such as europe-west1-b"
 type ProxySpec struct {
 	// Mode says who runs the proxy: Managed, from a provider, or External, somebody else.
 	// It cannot change.
@@ -74,7 +83,9 @@ type ProxySpec struct {
 	MachineType string `json:"machineType,omitempty"`
 	// Image is what the instance boots: an image or family of gcp, a name of hetzner, a
 	// container image for kubernetes.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9\[]([-a-zA-Z0-9._/:@\[\]]*[a-zA-Z0-9])?$`
 	// +optional
 	Image string `json:"image,omitempty"`
 	// Spot asks for an instance that the provider may take back at any time; only gcp.
@@ -105,10 +116,14 @@ type ProxySpec struct {
 // Network is what an instance is attached to.
 type Network struct {
 	// Network and Subnetwork are names or partial URLs, as the provider takes them.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([-a-zA-Z0-9._/:]*[a-zA-Z0-9])?$`
 	// +optional
 	Network string `json:"network,omitempty"`
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([-a-zA-Z0-9._/:]*[a-zA-Z0-9])?$`
 	// +optional
 	Subnetwork string `json:"subnetwork,omitempty"`
 	// ExternalIP says whether the instance gets an address of its own in the Internet. Default true.
@@ -121,6 +136,7 @@ type Network struct {
 type LocalRef struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name"`
 }
 
@@ -128,16 +144,19 @@ type LocalRef struct {
 type SecretKeyRef struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name"`
 	// Key in the Secret's data. Default user-data.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	// +optional
 	Key string `json:"key,omitempty"`
 }
 
 // CloudInit is user data: from a Secret or inline.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.secretRef) != (has(self.inline))",message="give one of secretRef and inline"
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) != has(self.inline)",message="give exactly one of secretRef and inline"
 type CloudInit struct {
 	// SecretRef is where credentials belong.
 	// +optional
@@ -166,8 +185,11 @@ const DefaultPort = 3128
 
 // Endpoint is how a proxy is reached.
 type Endpoint struct {
-	// Host is an address or name; only, and always, with mode External.
+	// Host is an address, an IPv6 one without brackets, or a DNS name; only, and always,
+	// with mode External.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9.]+$') || self.contains(':') ? isIP(self) : self.matches('^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?([.][a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*[.]?$')",message="must be an IP address or a DNS name, without scheme, port or brackets"
 	// +optional
 	Host string `json:"host,omitempty"`
 	// Port is 1 to 65535. Default 3128.
@@ -188,16 +210,26 @@ type Auth struct {
 	SecretRef LocalRef `json:"secretRef"`
 }
 
-// Lifecycle bounds how long things may take. A duration is text like 15m.
+// Lifecycle bounds how long things may take. A duration is text like 15m or 1h30m.
 type Lifecycle struct {
-	// MaxAge replaces an instance that is older; 0 or absent never does.
+	// MaxAge replaces an instance that is older: from 1m to 8760h; 0s or absent never does.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && (duration(self) == duration('0s') || (duration(self) >= duration('1m') && duration(self) <= duration('8760h')))",message="must be 0s, or a duration from 1m to 8760h, for example 24h"
 	// +optional
 	MaxAge *meta_v1.Duration `json:"maxAge,omitempty"`
-	// DrainTimeout is how long a replacement waits for leases to end. Default 5m.
+	// DrainTimeout is how long a replacement waits for leases to end: from 0s to 24h.
+	// Default 5m.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) <= duration('24h')",message="must be a duration from 0s to 24h, for example 5m"
 	// +optional
 	DrainTimeout *meta_v1.Duration `json:"drainTimeout,omitempty"`
 	// ProvisioningTimeout is how long an instance may take from the accepted create until
-	// it runs, before it is made anew. Default 15m.
+	// it runs, before it is made anew: from 10s to 24h. Default 15m.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be a duration from 10s to 24h, for example 15m"
 	// +optional
 	ProvisioningTimeout *meta_v1.Duration `json:"provisioningTimeout,omitempty"`
 }
