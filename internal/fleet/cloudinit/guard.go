@@ -3,26 +3,29 @@ package cloudinit
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward/destination"
 )
 
-// Forbidden4 and Forbidden6 are where no proxy of a fleet connects for its clients:
-// this host, private and shared networks, link-local with the clouds' metadata, what is
-// reserved, multicast, and the forms of IPv6 that hold an IPv4 address. See the IANA
-// special-purpose address registries (RFC 6890).
-var (
-	Forbidden4 = []string{
-		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
-		"192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4",
+// refused returns where no proxy of a fleet connects for its clients, as networks of
+// IPv4 and of IPv6, without IPv4-mapped ones: no packet has such an address.
+func refused() (v4, v6 []string) {
+	for _, p := range destination.Refused() {
+		switch {
+		case p.Addr().Is4():
+			v4 = append(v4, p.String())
+		case !p.Addr().Is4In6():
+			v6 = append(v6, p.String())
+		}
 	}
-	Forbidden6 = []string{
-		"::/96", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fc00::/7", "fe80::/10", "ff00::/8",
-	}
-)
+	return v4, v6
+}
 
 // guard lets a user of the instance open connections to the Internet alone: whatever
 // the program that runs as this user believes about a name, the kernel judges the
 // address. Names are still asked for where the resolver is.
 func guard(user string) string {
+	v4, v6 := refused()
 	return fmt.Sprintf(`#!/usr/sbin/nft -f
 table inet gatehouse_guard
 delete table inet gatehouse_guard
@@ -38,5 +41,5 @@ table inet gatehouse_guard {
 		tcp dport { 25, 465, 587 } reject
 	}
 }
-`, user, strings.Join(Forbidden4, ", "), strings.Join(Forbidden6, ", "))
+`, user, strings.Join(v4, ", "), strings.Join(v6, ", "))
 }

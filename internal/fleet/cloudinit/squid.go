@@ -54,6 +54,7 @@ rm -f "$root/etc/squid/gatehouse-password" "$root/etc/squid/gatehouse-username"
 `
 
 func squidConfiguration(port int) string {
+	v4, v6 := refused()
 	return fmt.Sprintf(`http_port %d
 auth_param basic program /usr/lib/squid/basic_ncsa_auth /etc/squid/users
 auth_param basic realm proxy
@@ -72,16 +73,5 @@ cache deny all
 access_log none
 pinger_enable off
 shutdown_lifetime 5 seconds
-`, port, strings.Join(Forbidden4, " "), strings.Join(squid6(), " "))
-}
-
-// squid6 is Forbidden6 without what squid reads as IPv4.
-func squid6() []string {
-	var out []string
-	for _, prefix := range Forbidden6 {
-		if prefix != "::ffff:0:0/96" {
-			out = append(out, prefix)
-		}
-	}
-	return out
+`, port, strings.Join(v4, " "), strings.Join(v6, " "))
 }

@@ -30,7 +30,7 @@ func TestPackagedProxies(t *testing.T) {
 			}
 			answers := ask(t, unpack(t, data, program), program)
 			for _, question := range []string{"with credentials", "through a tunnel"} {
-				if !strings.Contains(answers[question], "status 200") || !strings.Contains(answers[question], "Host: 203.0.113.1") {
+				if !strings.Contains(answers[question], "status 200") || !strings.Contains(answers[question], "Host: 44.55.66.1") {
 					t.Errorf("%s: %s", question, answers[question])
 				}
 			}

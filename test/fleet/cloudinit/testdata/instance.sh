@@ -8,11 +8,11 @@ world=$!
 in_world() { nsenter --target "$world" --net "$@"; }
 until [ "$(readlink "/proc/$world/ns/net")" != "$(readlink /proc/self/ns/net)" ]; do :; done
 ip link add eth0 type veth peer name eth0 netns "$world"
-ip address add 203.0.113.2/24 dev eth0
+ip address add 44.55.66.2/24 dev eth0
 ip link set eth0 up
-ip route add default via 203.0.113.1
+ip route add default via 44.55.66.1
 in_world ip link set lo up
-in_world ip address add 203.0.113.1/24 dev eth0
+in_world ip address add 44.55.66.1/24 dev eth0
 in_world ip address add 10.0.0.1/24 dev eth0
 in_world ip link set eth0 up
 
@@ -38,7 +38,7 @@ http.server.ThreadingHTTPServer(("0.0.0.0", int(sys.argv[1])), Echo).serve_forev
 P
 for port in 25 80 443 8080; do in_world python3 /run/world.py "$port" & done
 for port in 25 80 443 8080; do
-	until in_world sh -c "python3 -c 'import socket; socket.create_connection((\"203.0.113.1\", $port), 1)'" 2>/dev/null; do sleep 0.05; done
+	until in_world sh -c "python3 -c 'import socket; socket.create_connection((\"44.55.66.1\", $port), 1)'" 2>/dev/null; do sleep 0.05; done
 done
 python3 /run/world.py 8081 & # on the instance itself
 case $program in
@@ -71,13 +71,13 @@ ask() {
 	if [ -s /run/body ] && grep -q '^Host:' /run/body; then grep -iE '^(host|via|forwarded|x-forwarded-for|proxy-authorization|proxy-connection):' /run/body; fi
 	rm -f /run/body
 }
-ask "without credentials" http://203.0.113.1/
-ask "with a wrong password" --proxy-user crawler:wrong http://203.0.113.1/
-ask "with credentials" --proxy-user crawler:s3cret http://203.0.113.1/
-ask "through a tunnel" --proxy-user crawler:s3cret --proxytunnel http://203.0.113.1:443/
+ask "without credentials" http://44.55.66.1/
+ask "with a wrong password" --proxy-user crawler:wrong http://44.55.66.1/
+ask "with credentials" --proxy-user crawler:s3cret http://44.55.66.1/
+ask "through a tunnel" --proxy-user crawler:s3cret --proxytunnel http://44.55.66.1:443/
 ask "to a private address" --proxy-user crawler:s3cret http://10.0.0.1/
 ask "to a private address through a tunnel" --proxy-user crawler:s3cret --proxytunnel http://10.0.0.1:443/
 ask "to loopback" --proxy-user crawler:s3cret http://127.0.0.1:8081/
-ask "to the instance itself" --proxy-user crawler:s3cret http://203.0.113.2:8081/
+ask "to the instance itself" --proxy-user crawler:s3cret http://44.55.66.2:8081/
 ask "to metadata" --proxy-user crawler:s3cret http://169.254.169.254/
-ask "to a mail server" --proxy-user crawler:s3cret --proxytunnel http://203.0.113.1:25/
+ask "to a mail server" --proxy-user crawler:s3cret --proxytunnel http://44.55.66.1:25/
