@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"maps"
 	"slices"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
@@ -24,8 +23,16 @@ var accountKeys = []string{"credentials.json", "token"}
 // The encoding is unambiguous: each value is preceded by its length, and a map by its
 // number of keys, which are sorted.
 func Hash(r *provider.CreateRequest, providerName string) string {
-	var small [1024]byte
-	e := encoder{buf: small[:0]}
+	h := sha256.New()
+	h.Write(encode(r, providerName))
+	h.Write(r.UserData) // the long part is not copied
+	var digest [sha256.Size]byte
+	return hex.EncodeToString(h.Sum(digest[:0]))
+}
+
+// encode returns what is hashed before the user data, whose length is its end.
+func encode(r *provider.CreateRequest, providerName string) []byte {
+	e := encoder{make([]byte, 0, size(r))}
 	for _, text := range [...]string{hashVersion, providerName, r.Zone, r.MachineType, r.Image, r.Network, r.Subnetwork, r.Scheme, r.Credentials.Username, r.Credentials.Password} {
 		e.text(text)
 	}
@@ -36,18 +43,16 @@ func Hash(r *provider.CreateRequest, providerName string) string {
 	}
 	e.config(r.Config)
 	e.number(uint64(len(r.UserData)))
-	return sum(e.buf, r.UserData)
+	return e.buf
 }
 
-// sum hashes the encoding and then user data, which is the long part: it is not copied.
-func sum(encoded, data []byte) string {
-	h := sha256.New()
-	h.Write(encoded)
-	h.Write(data)
-	var digest [sha256.Size]byte
-	var text [2 * sha256.Size]byte
-	hex.Encode(text[:], h.Sum(digest[:0]))
-	return string(text[:])
+// size is at least that of the encoding, unless its texts are unusually long.
+func size(r *provider.CreateRequest) int {
+	n := 1024 + len(r.Credentials.LeaseKey) + len(r.Credentials.TLSCert) + len(r.Credentials.TLSKey)
+	for key, value := range r.Config {
+		n += 16 + len(key) + len(value)
+	}
+	return n
 }
 
 type encoder struct{ buf []byte }
@@ -65,7 +70,13 @@ func (e *encoder) bytes(b []byte) {
 }
 
 func (e *encoder) config(config map[string][]byte) {
-	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(config)), func(key string) bool { return slices.Contains(accountKeys, key) })
+	keys := make([]string, 0, len(config))
+	for key := range config {
+		if !slices.Contains(accountKeys, key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
 	e.number(uint64(len(keys)))
 	for _, key := range keys {
 		e.text(key)

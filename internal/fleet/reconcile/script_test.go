@@ -270,6 +270,10 @@ func failure(class string) error {
 		return &provider.PartialError{Scopes: []string{"zones/b"}, Err: errors.New("unreachable")}
 	case "conflict":
 		return ErrConflict
+	case "refused-connection":
+		return errors.New("dial tcp 10.0.0.1:40112->10.0.0.2:443: connection refused")
+	case "leaky":
+		return fmt.Errorf("%w: metadata user-data: unexpected\n  password: hunter22, username: u", provider.ErrPermanent)
 	}
 	return errors.New("the API says 503")
 }
