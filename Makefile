@@ -68,6 +68,10 @@ pgbouncer: # The router's speed is compared with it.
 cc: # The race detector needs a C compiler; a fresh machine may have none.
 	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends gcc libc6-dev; }
 
+.PHONY: curl
+curl: # Forward proxies are tested with it.
+	@command -v curl >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends curl; }
+
 .PHONY: chromium
 chromium: # The laboratory's report is tested in a real browser.
 	@command -v chromium-headless-shell chromium google-chrome >/dev/null || { apt-get update -q && \
@@ -82,7 +86,7 @@ demo-check: build envoy ## Walk the whole tour of the demo without a terminal an
 	$(BIN)/hack/demo --check
 
 .PHONY: test
-test: build envoy lab-programs postgres forward-proxies cluster cc chromium vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
+test: build envoy lab-programs postgres forward-proxies cluster cc chromium curl vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
 	$(BIN)/hack/gotest -p $(TEST_P) -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...
 	$(MAKE) --no-print-directory demo-check
 

@@ -38,7 +38,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	l := forward.DefaultLimits()
 	f.StringVar(&o.Listen, "listen", "127.0.0.1:3128", "`HOST:PORT` for clients; without HOST, all addresses; port 0 is allowed")
 	f.StringVar(&o.Scheme, "scheme", schemeHTTP, "what clients speak: http, https (http inside TLS) or socks5; SOCKS5 is understood with http and https too")
-	f.StringVar(&o.AuthDir, "auth-dir", "", "`DIR` with the files username, password and lease-key; one that is missing is not used")
+	f.StringVar(&o.AuthDir, "auth-dir", "", "`DIR` with the files username, password and lease-key, and tls.crt and tls.key for --scheme https; one that is missing is not used")
 	f.StringVar(&o.Instance, "instance", "", "`NAME` of this instance, which the credentials of leases are made for")
 	f.StringVar(&o.TLSCert, "tls-cert", "", "`FILE` with the certificate for --scheme https, as PEM; by default tls.crt of --auth-dir")
 	f.StringVar(&o.TLSKey, "tls-key", "", "`FILE` with its private key; by default tls.key of --auth-dir")

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,7 +13,8 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward"
 )
 
-// Run serves until ctx ends and then goes away in order. Wrong usage is a *[FlagError].
+// Run serves until ctx ends and then goes away in order. Wrong usage is a *[FlagError];
+// other errors are of a machine on which it cannot serve.
 func (o Options) Run(ctx context.Context, log *slog.Logger) error {
 	c, err := o.config(log)
 	if err != nil {
@@ -28,11 +30,11 @@ func (o Options) Run(ctx context.Context, log *slog.Logger) error {
 		}
 	}
 	if err := canBind(ctx, c.Egress); err != nil {
-		return &FlagError{"egress-address", o.EgressAddress, err}
+		return fmt.Errorf("--egress-address %q: %w; give an address of this machine", o.EgressAddress, err)
 	}
 	ln, err := listen(ctx, o.Listen)
 	if err != nil {
-		return &FlagError{"listen", o.Listen, err}
+		return fmt.Errorf("--listen %q: %w; give another address", o.Listen, err)
 	}
 	s := forward.New(c)
 	status, err := o.serveStatus(ctx, s, !statusLoopback)
@@ -63,7 +65,7 @@ func (o Options) serveStatus(ctx context.Context, s *forward.Server, authenticat
 	}
 	ln, err := listen(ctx, o.StatusAddress)
 	if err != nil {
-		return status{}, &FlagError{"status-address", o.StatusAddress, err}
+		return status{}, fmt.Errorf("--status-address %q: %w; give another address", o.StatusAddress, err)
 	}
 	server := &http.Server{Handler: s.Status(authenticate), ReadTimeout: statusTimeout, WriteTimeout: statusTimeout, MaxHeaderBytes: 16 << 10}
 	done := make(chan struct{})
