@@ -21,6 +21,8 @@ type Client struct {
 	Address string
 	// Timeout bounds each question; default 10 s.
 	Timeout time.Duration
+	// Start is the command that starts such an instance; default "gatehouse run --config DIR".
+	Start string
 }
 
 // maxAnswer is the largest answer that is read, in bytes.
@@ -111,7 +113,7 @@ func exchange[T any](ctx context.Context, c Client, method, path string, questio
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer within %s", c.timeout())
 		}
-		return answer, &UnreachableError{Address: c.Address, Err: err}
+		return answer, &UnreachableError{Address: c.Address, Start: c.Start, Err: err}
 	}
 	if status != http.StatusOK {
 		return answer, refusal(status, body)

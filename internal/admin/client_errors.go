@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -8,12 +9,14 @@ import (
 // UnreachableError is the error when no instance answers.
 type UnreachableError struct {
 	Address string
-	Err     error
+	// Start is the command that starts one; empty for "gatehouse run --config DIR".
+	Start string
+	Err   error
 }
 
 // Error says what to do.
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("no gatehouse answers at %s: start it with 'gatehouse run --config DIR' or pass --admin-address (%v)", e.Address, e.Err)
+	return fmt.Sprintf("no gatehouse answers at %s: start it with '%s' or pass --admin-address (%v)", e.Address, cmp.Or(e.Start, "gatehouse run --config DIR"), e.Err)
 }
 
 // Unwrap returns the cause.

@@ -9,6 +9,8 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+	"github.com/gatehouse-proxy/gatehouse/internal/version"
 	"github.com/gatehouse-proxy/gatehouse/pkg/runner"
 )
 
@@ -20,6 +22,8 @@ type fleet struct {
 	requests  provider.RequestRecorder     // of their calls; nil without
 
 	adminListener, metricsListener net.Listener
+	// asked is what the admin API answers from; the shell sets it.
+	asked asked
 }
 
 // Fleet brings Proxies to what they want until ctx ends. Their instances stay.
@@ -57,12 +61,10 @@ func (f *fleet) listen(ctx context.Context) (err error) {
 	}
 	if f.metricsListener, err = listen(ctx, "--metrics-address", f.config.MetricsAddress); err != nil {
 		_ = f.adminListener.Close()
+		return err
 	}
-	return err
-}
-
-func (f *fleet) serveAdmin(ctx context.Context) error {
-	return admin.Serve(ctx, f.adminListener, admin.Guard(http.NotFoundHandler()))
+	f.io.Log.Info("fleet starts", observe.KeyVersion, version.Number, observe.KeyAddress, url(f.adminListener), observe.KeyMetrics, url(f.metricsListener))
+	return nil
 }
 
 func (f *fleet) serveMetrics(ctx context.Context) error {

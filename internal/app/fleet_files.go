@@ -25,7 +25,9 @@ func (f *fleet) filesShell() []runner.Component {
 		}, Stop: func(context.Context) error { return store.Close() }},
 		{Name: "providers", Start: func(ctx context.Context) error { return f.makeProviders(ctx, store.Cluster()) }},
 		{Name: "documents", Start: func(context.Context) (err error) {
-			shell, err = f.standalone(store)
+			if shell, err = f.standalone(store); err == nil {
+				f.asked.set(shell)
+			}
 			return err
 		}, Run: func(ctx context.Context) error { return shell.Run(ctx) }},
 	}

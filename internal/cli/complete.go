@@ -53,6 +53,9 @@ func (s *session) completeTarget(cmd *cobra.Command, args []string, _ string) ([
 	case 0:
 		return kindCompletions(), cobra.ShellCompDirectiveNoFileComp
 	case 1:
+		if isProxy(args[0]) {
+			return s.proxyCompletions(cmd), cobra.ShellCompDirectiveNoFileComp
+		}
 		return s.nameCompletions(cmd, args[0]), cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
@@ -67,7 +70,7 @@ func kindCompletions() []string {
 		}
 		out = append(out, name)
 	}
-	return out
+	return append(out, "proxy\tpx")
 }
 
 func (s *session) nameCompletions(cmd *cobra.Command, kind string) []string {

@@ -11,7 +11,7 @@ func (s *session) fleetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "fleet --config DIR",
 		Short:   "Create forward proxies as declared, replace them when they drift, and leak none",
-		Example: "  gatehouse fleet --config examples/fleet",
+		Example: "  gatehouse fleet --config examples/fleet\n  gatehouse fleet list",
 		Long: "Proxies are documents of a directory, or, with --kubeconfig or in a pod, objects of a cluster. Their instances\n" +
 			"outlive this process; the next one takes them over. Each flag can also be set in the environment\n" +
 			"(--admin-address is GATEHOUSE_FLEET_ADMIN_ADDRESS); flags win.",
@@ -33,6 +33,6 @@ func (s *session) fleetCommand() *cobra.Command {
 		}
 		return app.Fleet(cmd.Context(), loaded.Fleet, io)
 	})
-	cmd.AddCommand(s.cloudInitCommand())
+	cmd.AddCommand(s.fleetListCommand(), s.cloudInitCommand())
 	return cmd
 }

@@ -16,9 +16,10 @@ func (s *session) whyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "why KIND NAMESPACE/NAME",
 		Short:   "Say what became of one object, and why, through every stage down to the proxies",
-		Example: "  gatehouse why httproute shop/checkout\n  gatehouse why gateway shop/edge --check -o json",
+		Example: "  gatehouse why httproute shop/checkout\n  gatehouse why gateway shop/edge --check -o json\n  gatehouse why proxy crawl/fra-1",
 		Long: "Kinds may be written in any case, as plural, or short (gw, gc, svc). Without a namespace the\n" +
-			"object in namespace default is meant, or else the only one of that name.\n" +
+			"object in namespace default is meant, or else the only one of that name. Of kind proxy (px) it asks\n" +
+			"the fleet, at GATEHOUSE_FLEET_ADMIN_ADDRESS or 127.0.0.1:19030 unless --admin-address is given.\n" +
 			"It exits 1 if the object was never seen, and then says what would have to be true.",
 		Args:              exactTarget,
 		ValidArgsFunction: s.completeTarget,
@@ -27,13 +28,16 @@ func (s *session) whyCommand() *cobra.Command {
 	output := outputFlag(cmd, asTable, asJSON, asYAML)
 	check := cmd.Flags().Bool("check", false, "also exit 1 unless the object is Serving")
 	cmd.RunE = s.begin(func(cmd *cobra.Command, args []string) error {
-		c, err := client()
-		if err != nil {
-			return err
-		}
 		t, err := parseTarget(args)
 		if err != nil {
 			return usage(err)
+		}
+		if isProxy(t.kind) {
+			return s.whyProxy(cmd.Context(), cmd, t, output.value, *check)
+		}
+		c, err := client()
+		if err != nil {
+			return err
 		}
 		if err := t.knownKind(cmd.Context(), c); err != nil {
 			return err

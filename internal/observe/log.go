@@ -23,6 +23,7 @@ const (
 	KeyDeployment  = "deployment" // with ".pool" if it is the pooler
 	KeyUser        = "user"       // as the server knows it
 	KeyHealth      = "health"     // URL of a health server
+	KeyMetrics     = "metrics"    // URL of a metrics server
 	KeyProxy       = "proxy"      // node id
 	KeyType        = "type"       // of an xDS resource, short
 	KeyResource    = "resource"   // name of an xDS resource

@@ -35,7 +35,7 @@ var (
 	DeletionBlocked = Reason{
 		Name: "DeletionBlocked", Class: FailureClass,
 		Meaning: "The instance cannot be deleted, so that the Proxy stays.",
-		Remedy:  "Remove the cause; it is tried again. Or delete the instance by hand and annotate the Proxy with egress.gatehouse.dev/abandon: \"true\".",
+		Remedy:  "Mend that, or delete the instance by hand and annotate the Proxy with egress.gatehouse.dev/abandon: \"true\".",
 	}
 	CloudInitError = Reason{
 		Name: "CloudInitError", Class: FailureClass,

@@ -29,6 +29,16 @@ const (
 	Publish   Stage = "publish"
 )
 
+// Stages of a fleet, after Watch and Accept.
+const (
+	Create  Stage = "create"
+	Run     Stage = "run"
+	Replace Stage = "replace"
+	Probe   Stage = "probe"
+	Delete  Stage = "delete"
+	Wait    Stage = "wait"
+)
+
 // Outcome is how a step ended.
 type Outcome string
 

@@ -1,0 +1,76 @@
+package fleetapi
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/explain"
+	"github.com/gatehouse-proxy/gatehouse/pkg/spelling"
+)
+
+// api holds the handlers.
+type api struct {
+	shell explain.Shell
+	now   func() time.Time
+}
+
+// Handler returns the API, health, and profiles, guarded as [admin.Guard] says.
+func Handler(shell explain.Shell, now func() time.Time) http.Handler {
+	a := &api{shell, now}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/fleet", a.list)
+	mux.HandleFunc("GET /v1/fleet/{namespace}/{name}", a.why)
+	mux.HandleFunc("GET /v1/", func(w http.ResponseWriter, r *http.Request) {
+		admin.Refuse(w, http.StatusNotFound, admin.Problem{Error: "no " + r.URL.Path + ": the API has /v1/fleet and /v1/fleet/NAMESPACE/NAME"})
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { admin.Plain(w, nil) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { admin.Plain(w, a.shell.Ready()) })
+	admin.Profiles(mux)
+	return admin.Guard(mux)
+}
+
+func (a *api) list(w http.ResponseWriter, r *http.Request) {
+	fleet, err := a.shell.Fleet(r.Context())
+	if err != nil {
+		admin.Refuse(w, http.StatusServiceUnavailable, admin.Problem{Error: "the Proxies cannot be read: " + err.Error()})
+		return
+	}
+	admin.Respond(w, http.StatusOK, explain.Summary(fleet, a.now()))
+}
+
+func (a *api) why(w http.ResponseWriter, r *http.Request) {
+	fleet, err := a.shell.Fleet(r.Context())
+	if err != nil {
+		admin.Refuse(w, http.StatusServiceUnavailable, admin.Problem{Error: "the Proxies cannot be read: " + err.Error()})
+		return
+	}
+	name := r.PathValue("namespace") + "/" + r.PathValue("name")
+	i := slices.IndexFunc(fleet.Proxies, func(k explain.Known) bool { return k.Namespace+"/"+k.Name == name })
+	if i < 0 {
+		never := neverSeen(fleet, name)
+		admin.Refuse(w, http.StatusNotFound, admin.Problem{Error: "Proxy " + name + " was never seen", NeverSeen: &never})
+		return
+	}
+	admin.Respond(w, http.StatusOK, explain.Verdict(fleet.Proxies[i], a.now()))
+}
+
+// neverSeen says what would have to be true for a Proxy to be seen.
+func neverSeen(fleet explain.Fleet, name string) admin.NeverSeen {
+	var names []string
+	for _, k := range fleet.Proxies {
+		names = append(names, k.Namespace+"/"+k.Name)
+	}
+	n := admin.NeverSeen{Kind: "Proxy", Name: name, Closest: []string{}, Reasons: []string{
+		fmt.Sprintf("%s has %d Proxies, this is none of them", fleet.Source, len(names)),
+	}}
+	if count := len(fleet.Problems); count > 0 {
+		n.Reasons = append(n.Reasons, fmt.Sprintf("documents that are refused there may be it (%d); 'gatehouse fleet list' shows them", count))
+	}
+	if near, ok := spelling.Closest(name, names); ok {
+		n.Closest = append(n.Closest, near)
+	}
+	return n
+}
