@@ -22,7 +22,7 @@ func (l *life) command(ctx context.Context) (*exec.Cmd, error) {
 	}
 	var args []string
 	for _, a := range l.pod.Spec.Containers[0].Args {
-		args = append(args, strings.Replace(a, "--listen=[::]:", "--listen="+l.address+":", 1))
+		args = append(args, strings.Replace(a, "--listen=:", "--listen="+l.address+":", 1))
 	}
 	args = append(args, "--egress-address="+l.address)
 	user := l.pod.Spec.SecurityContext
@@ -84,15 +84,23 @@ func (l *life) mount(ctx context.Context, at string, v core_v1.Volume) error {
 	if err != nil {
 		return fmt.Errorf("volume %s: %w", v.Name, err)
 	}
-	if err := os.MkdirAll(at, 0o755); err != nil {
+	// as a kubelet does it, so that all of a Secret changes at once
+	const version = "..2026_11_30"
+	if err := os.MkdirAll(filepath.Join(at, version), 0o755); err != nil {
+		return err
+	}
+	if err := os.Symlink(version, filepath.Join(at, "..data")); err != nil {
 		return err
 	}
 	for key, content := range secret.Data {
-		path := filepath.Join(at, key)
+		path := filepath.Join(at, version, key)
 		if err := os.WriteFile(path, content, os.FileMode(*v.Secret.DefaultMode)); err != nil {
 			return err
 		}
 		if err := os.Chown(path, 0, int(*l.pod.Spec.SecurityContext.FSGroup)); err != nil {
+			return err
+		}
+		if err := os.Symlink("..data/"+key, filepath.Join(at, key)); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 // Options are how Hetzner Cloud is reached.
 type Options struct {
-	// Cluster is the label of the servers that may be looked at and deleted.
+	// Cluster is the label that servers must have to be looked at and deleted; empty for any.
 	Cluster string
 	// Token is that of the project of Proxies that name none; empty for none.
 	Token string
@@ -163,8 +163,8 @@ func (p *Provider) find(ctx context.Context, id string) (place, *hcloud.Server, 
 
 // ours tells whether a server has our cluster's label and the name of its UID's label.
 func (p *Provider) ours(s *hcloud.Server) bool {
-	uid := s.Labels[egress_v1alpha1.UIDLabel]
-	return uid != "" && s.Labels[egress_v1alpha1.ClusterLabel] == p.o.Cluster && s.Name == provider.NameFromUID(uid)
+	uid, label := s.Labels[egress_v1alpha1.UIDLabel], s.Labels[egress_v1alpha1.ClusterLabel]
+	return uid != "" && label != "" && (label == p.o.Cluster || p.o.Cluster == "") && s.Name == provider.NameFromUID(uid)
 }
 
 // Find implements [provider.Provider].

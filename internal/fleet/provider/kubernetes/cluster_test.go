@@ -68,7 +68,7 @@ func (b bench) request() provider.CreateRequest {
 	uid := string(uuid.NewUUID())
 	return provider.CreateRequest{
 		Name: provider.NameFromUID(uid), UID: uid, Cluster: b.cluster, Hash: strings.Repeat("ab", 32),
-		Namespace: b.namespace, Proxy: "px", Port: 3128, Scheme: "http",
+		Namespace: b.namespace, Proxy: "px", Port: 3128, Scheme: "http", AuthSecret: "px-auth",
 	}
 }
 

@@ -25,7 +25,7 @@ type Options struct {
 	// Config is how the API server is reached. The account needs get, list, create and
 	// delete of pods. Limits of rates are those of whoever calls.
 	Config *rest.Config
-	// Cluster is the label of the pods that may be looked at and deleted.
+	// Cluster is the label that pods must have to be looked at and deleted; empty for any.
 	Cluster string
 	// Namespaces are those that are listed; empty for all, which needs the rights in all.
 	// Pods elsewhere are unknown, and nothing follows from their absence in a list.
@@ -133,6 +133,6 @@ func (p *Provider) find(ctx context.Context, id string) (*core_v1.Pod, error) {
 
 // ours tells whether a pod has our cluster's label and the name of its UID's label.
 func (p *Provider) ours(pod *core_v1.Pod) bool {
-	uid := pod.Labels[egress_v1alpha1.UIDLabel]
-	return uid != "" && pod.Labels[egress_v1alpha1.ClusterLabel] == p.o.Cluster && pod.Name == provider.NameFromUID(uid)
+	uid, label := pod.Labels[egress_v1alpha1.UIDLabel], pod.Labels[egress_v1alpha1.ClusterLabel]
+	return uid != "" && label != "" && (label == p.o.Cluster || p.o.Cluster == "") && pod.Name == provider.NameFromUID(uid)
 }

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -21,8 +22,9 @@ type Template struct {
 	Image string
 	// Resources of the container; empty for [DefaultResources].
 	Resources core_v1.ResourceRequirements
-	// Arguments follow those that a Proxy gives its proxy.
-	Arguments []string
+	// AllowSources are networks whose clients need no credentials, AllowDestinations those
+	// that proxies connect to although they would refuse.
+	AllowSources, AllowDestinations []netip.Prefix
 }
 
 // Names in a pod.
@@ -39,7 +41,7 @@ const ProxyAnnotation = egress_v1alpha1.Group + "/proxy"
 // user is "nonroot" of common base images; it owns nothing.
 const user = 65532
 
-// graceSeconds is how long a proxy may drain.
+// graceSeconds is longer than gatehouse-forward drains.
 const graceSeconds = 45
 
 // DefaultResources are enough for some hundred tunnels at once.
@@ -56,7 +58,7 @@ func buildPod(t Template, r provider.CreateRequest) (*core_v1.Pod, error) {
 	if r.Image == "" {
 		r.Image = t.Image
 	}
-	if err := checkImage(r.Image); err != nil {
+	if err := errors.Join(checkImage(r.Image), checkAuth(t, r)); err != nil {
 		return nil, err
 	}
 	pod := &core_v1.Pod{
@@ -93,6 +95,17 @@ func checkImage(image string) error {
 	return nil
 }
 
+// checkAuth refuses what gatehouse-forward would end with, again and again.
+func checkAuth(t Template, r provider.CreateRequest) error {
+	switch {
+	case r.Scheme == tlsScheme && r.AuthSecret == "":
+		return fmt.Errorf("endpoint.scheme https needs %s and %s in the Secret of spec.auth", core_v1.TLSCertKey, core_v1.TLSPrivateKeyKey)
+	case r.AuthSecret == "" && len(t.AllowSources) == 0:
+		return errors.New("spec.auth is missing, and everybody in the cluster could use the proxy: name a Secret with credentials, or give --forward-allow-sources")
+	}
+	return nil
+}
+
 func notImageRune(c rune) bool {
 	return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && !strings.ContainsRune("-._/:@[]", c)
 }
@@ -104,7 +117,7 @@ func container(t Template, r provider.CreateRequest) core_v1.Container {
 	}
 	port := intstr.FromString(portName)
 	return core_v1.Container{
-		Name: containerName, Image: r.Image, Args: append(arguments(r), t.Arguments...), Resources: resources,
+		Name: containerName, Image: r.Image, Args: arguments(t, r), Resources: resources,
 		Ports:          []core_v1.ContainerPort{{Name: portName, ContainerPort: int32(r.Port), Protocol: core_v1.ProtocolTCP}},
 		StartupProbe:   probe(port, 1, 60),
 		ReadinessProbe: probe(port, 5, 2),
@@ -117,13 +130,25 @@ func container(t Template, r provider.CreateRequest) core_v1.Container {
 }
 
 // arguments are those of gatehouse-forward. Every address of the pod is listened at.
-func arguments(r provider.CreateRequest) []string {
-	args := []string{"--listen=[::]:" + strconv.Itoa(r.Port), "--scheme=" + r.Scheme, "--instance=" + r.Name}
+func arguments(t Template, r provider.CreateRequest) []string {
+	args := []string{"--listen=:" + strconv.Itoa(r.Port), "--scheme=" + r.Scheme, "--instance=" + r.Name}
 	if r.AuthSecret != "" {
 		args = append(args, "--auth-dir="+authDir)
 	}
+	if r.Scheme == tlsScheme {
+		args = append(args, "--tls-cert="+authDir+"/"+core_v1.TLSCertKey, "--tls-key="+authDir+"/"+core_v1.TLSPrivateKeyKey)
+	}
+	for _, p := range t.AllowSources {
+		args = append(args, "--allow-sources="+p.String())
+	}
+	for _, p := range t.AllowDestinations {
+		args = append(args, "--allow-destinations="+p.String())
+	}
 	return args
 }
+
+// tlsScheme is the scheme that needs a certificate.
+const tlsScheme = string(egress_v1alpha1.HTTPS)
 
 // probe asks for no more than that the proxy accepts connections: whether it reaches
 // anything is for the probes through it. Seconds are between two.

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"flag"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,12 +36,14 @@ func TestBuildPod(t *testing.T) {
 	low.Port, low.Scheme = 443, "https"
 	template := Template{Image: "registry.example/gatehouse-forward:0.1.0"}
 	with := template
-	with.Arguments = []string{"--allow-destinations=10.0.0.0/8"}
+	with.AllowDestinations = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	open := template
+	open.AllowSources = []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}
 	for name, c := range map[string]struct {
 		template Template
 		request  provider.CreateRequest
 	}{
-		"full": {template, request()}, "bare": {template, bare}, "low port": {with, low},
+		"full": {template, request()}, "bare": {open, bare}, "low port": {with, low},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod, err := buildPod(c.template, c.request)
@@ -73,6 +76,19 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs (-want +got); -update rewrites it:\n%s", path, diff)
+	}
+}
+
+// What gatehouse-forward would not start with is told at once.
+func TestBuildPodRefusesOpenProxies(t *testing.T) {
+	r := request()
+	r.AuthSecret, r.Credentials = "", provider.Credentials{}
+	if _, err := buildPod(Template{}, r); err == nil || !strings.Contains(err.Error(), "spec.auth is missing") {
+		t.Errorf("without credentials: %v", err)
+	}
+	r.Scheme = "https"
+	if _, err := buildPod(Template{AllowSources: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}, r); err == nil || !strings.Contains(err.Error(), "tls.crt and tls.key") {
+		t.Errorf("without certificate: %v", err)
 	}
 }
 
