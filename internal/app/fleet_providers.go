@@ -42,16 +42,6 @@ func (f *fleet) makeProviders(ctx context.Context, cluster string) error {
 }
 
 // gcpProvider makes virtual machines of Google Compute Engine.
-func gcpProvider(_ context.Context, c config.Fleet, _ IO, _ string) (provider.Provider, error) {
-	return gcp.New(gcp.Options{Project: c.GCP.Project, Endpoint: c.GCP.Endpoint, ReadOperations: c.GCP.ReadOperations}), nil
-}
-
-// hetznerProvider makes servers of Hetzner Cloud.
-func hetznerProvider(context.Context, config.Fleet, IO, string) (provider.Provider, error) {
-	return nil, nil //nolint:nilnil // not yet
-}
-
-// kubernetesProvider makes pods in the cluster that has the Proxies.
-func kubernetesProvider(context.Context, config.Fleet, IO, string) (provider.Provider, error) {
-	return nil, nil //nolint:nilnil // not yet
+func gcpProvider(_ context.Context, c config.Fleet, _ IO, cluster string) (provider.Provider, error) {
+	return gcp.New(gcp.Options{Cluster: cluster, Project: c.GCP.Project, Endpoint: c.GCP.Endpoint, ReadOperations: c.GCP.ReadOperations}), nil
 }

@@ -26,6 +26,7 @@ type Fleet struct {
 	// AdminAddress answers /v1/fleet, MetricsAddress Prometheus; both HOST:PORT.
 	AdminAddress, MetricsAddress string
 	Process                      FleetProcess
+	Pods                         FleetPods
 	GCP                          FleetGCP
 	Hetzner                      FleetHetzner
 	Forward                      FleetForward

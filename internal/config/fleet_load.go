@@ -185,6 +185,8 @@ func (c *fleetCheck) settleProviders() {
 var onlyFor = map[string]string{
 	"gcpProject": "gcp", "gcpEndpoint": "gcp", "gcpReadOperations": "gcp", "hetznerEndpoint": "hetzner",
 	"processNetwork": "process", "processPool": "process", "processAllowDestinations": "process", "forwardBinary": "process",
+	"podImage": "kubernetes", "podRequests": "kubernetes", "podLimits": "kubernetes",
+	"podAllowSources": "kubernetes", "podAllowDestinations": "kubernetes",
 }
 
 // kubernetes refuses a kubeconfig that is named and not there.
