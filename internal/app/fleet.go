@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 	"net"
-	"net/http"
+	"sync/atomic"
 	"time"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/config"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/metrics"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/version"
@@ -20,6 +20,8 @@ type fleet struct {
 	io        IO
 	providers map[string]provider.Provider // once the shell knows its cluster
 	requests  provider.RequestRecorder     // of their calls; nil without
+	metrics   *metrics.Metrics
+	list      atomic.Pointer[metrics.List] // of the shell
 
 	adminListener, metricsListener net.Listener
 	// asked is what the admin API answers from; the shell sets it.
@@ -29,6 +31,8 @@ type fleet struct {
 // Fleet brings Proxies to what they want until ctx ends. Their instances stay.
 func Fleet(ctx context.Context, c config.Fleet, io IO) error {
 	f := &fleet{config: c, io: io}
+	f.metrics = metrics.New(f.proxies, time.Now)
+	f.requests = f.metrics
 	return runner.Run(ctx, runner.Options{StopTimeout: fleetStopTimeout}, f.components()...)
 }
 
@@ -65,8 +69,4 @@ func (f *fleet) listen(ctx context.Context) (err error) {
 	}
 	f.io.Log.Info("fleet starts", observe.KeyVersion, version.Number, observe.KeyAddress, url(f.adminListener), observe.KeyMetrics, url(f.metricsListener))
 	return nil
-}
-
-func (f *fleet) serveMetrics(ctx context.Context) error {
-	return admin.Serve(ctx, f.metricsListener, admin.Guard(http.NotFoundHandler()))
 }

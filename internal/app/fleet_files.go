@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/fleet/cloudinit"
-	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone/state"
 	"github.com/gatehouse-proxy/gatehouse/pkg/runner"
@@ -30,6 +28,11 @@ func (f *fleet) filesShell() []runner.Component {
 			}
 			return err
 		}, Run: func(ctx context.Context) error { return shell.Run(ctx) }},
+		// after the documents: what they define owns its instance
+		{Name: "sweeps", Run: func(ctx context.Context) error {
+			f.sweeper(store, store.Cluster()).Run(ctx)
+			return nil
+		}},
 	}
 }
 
@@ -44,12 +47,4 @@ func (f *fleet) standalone(store *state.Store) (*standalone.Fleet, error) {
 		Dir: dir, Objects: objects, Reconcile: core.Reconcile, Providers: f.config.Providers,
 		AllowMassDelete: f.config.AllowMassDelete, Log: f.io.Log, Now: time.Now,
 	}), nil
-}
-
-// reconciler is the core over a store of objects.
-func (f *fleet) reconciler(objects reconcile.Objects, cluster string) *reconcile.Reconciler {
-	return &reconcile.Reconciler{
-		Objects: objects, Providers: f.providers, Cluster: cluster, MaxUnavailable: f.config.MaxUnavailable,
-		Forward: cloudinit.Forward{URL: f.config.Forward.URL, SHA256: f.config.Forward.SHA256}, Now: time.Now,
-	}
 }

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/admin"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/cloudinit"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/gc"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/metrics"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
+)
+
+// reconciler is the core over a store of objects, whose writes are counted.
+func (f *fleet) reconciler(objects reconcile.Objects, cluster string) *reconcile.Reconciler {
+	f.list.Store(new(metrics.List(objects.Proxies)))
+	return &reconcile.Reconciler{
+		Objects: f.metrics.Objects(objects), Providers: f.providers, Cluster: cluster, MaxUnavailable: f.config.MaxUnavailable,
+		Forward: cloudinit.Forward{URL: f.config.Forward.URL, SHA256: f.config.Forward.SHA256}, Now: time.Now,
+	}
+}
+
+// sweeper looks for instances that nobody owns. It runs only where nobody else does.
+func (f *fleet) sweeper(objects gc.Objects, cluster string) *gc.Sweeper {
+	c := f.config.GC
+	return &gc.Sweeper{
+		Rules: gc.Rules{Cluster: cluster, MinAge: c.MinAge}, Objects: objects, Providers: f.providers, Interval: c.Interval,
+		DryRun: c.DryRun, Namespaced: len(f.config.Kubernetes.Namespaces) > 0, AllowNamespaced: c.AllowNamespaced,
+		Now: time.Now, Log: f.io.Log, Recorder: f.metrics,
+	}
+}
+
+// proxies are those that the metrics count.
+func (f *fleet) proxies(ctx context.Context) ([]*egress_v1alpha1.Proxy, error) {
+	if list := f.list.Load(); list != nil {
+		return (*list)(ctx)
+	}
+	return nil, errStarting
+}
+
+func (f *fleet) serveMetrics(ctx context.Context) error {
+	return admin.Serve(ctx, f.metricsListener, f.metrics.Handler())
+}
