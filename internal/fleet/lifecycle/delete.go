@@ -41,6 +41,10 @@ func deletion(s *State) Action {
 		return Action{Do: Get, Provider: Maker(p), ID: p.Status.ProviderID}
 	case s.Got.gone(p):
 		return search(s)
+	case s.Got.refused() && s.Found == nil:
+		return Action{Do: Find, Provider: Maker(p)}
+	case s.Got.refused() && len(s.Found.of(p)) > 0:
+		return clear(s, s.Found.of(p))
 	case s.Got.Err != nil:
 		return stuck(s, "look at its instance", s.Got.Err)
 	}
@@ -103,6 +107,7 @@ func clear(s *State, instances []provider.Instance) Action {
 	}
 	d := s.deleting("its instance is being deleted").drop(egress_v1alpha1.DeletionBlocked)
 	d.p.Status.LastError = nil
+	d.p.Status.ProviderID = instances[0].ID // what is waited for
 	return d.finish(DeletionPoll)
 }
 

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"errors"
-	"fmt"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
@@ -42,6 +41,28 @@ func lost(s *State) Action {
 	return d.finish(RequeueNow)
 }
 
+// unreachable is for an instance that the provider refuses to show: the ID is none, or
+// its account is closed to us. One that a search finds takes its place. From a search that
+// finds none nothing follows: it may have looked in another account. A refusal takes no
+// instance away that ran: a permission that is missing for a minute is not a fleet.
+func unreachable(s *State) Action {
+	if s.Found == nil {
+		return Action{Do: Find, Provider: Maker(s.Proxy)}
+	}
+	switch inst, ok := s.Found.best(s.Proxy, s.Inputs.Request.Hash); {
+	case ok && inst.ID == s.Proxy.Status.ProviderID:
+		return look(s, inst)
+	case ok && s.Inputs.Err == nil:
+		return adopt(s, inst, RequeueNow)
+	}
+	if !Is(s.Proxy, egress_v1alpha1.Provisioned) {
+		return failure(s, "look at its instance", s.Got.Err)
+	}
+	d := s.draft()
+	d.refused(s.Got.Err, s.withoutSecrets(oneLine("cannot look at its instance: "+s.Got.Err.Error())))
+	return d.finish(pause(d.p.Status.LastError.Time.Time, s.Now))
+}
+
 // vanished is for a create that was accepted and came to nothing, or to an instance that
 // went before it was seen running. Another try waits, longer each time.
 func vanished(s *State) Action {
@@ -50,11 +71,11 @@ func vanished(s *State) Action {
 		return Action{Do: AskOutcome, Provider: Maker(p), ID: p.Status.ProviderID, Operation: p.Status.Operation}
 	}
 	d := s.draft().forget()
-	after := max(RequeueNow, held(d.p, s.Now))
+	after := max(ProvisioningPoll, held(d.p, s.Now))
 	if s.Outcome != nil && s.Outcome.Err != nil {
 		return failed(s, d, "create its instance", s.Outcome.Err, after)
 	}
-	return d.waiting(egress_v1alpha1.ReasonProvisioning, fmt.Sprintf("its instance was gone before it ran, %s", "another is made after a pause")).finish(after)
+	return d.waiting(egress_v1alpha1.ReasonProvisioning, "its instance was gone before it ran, another is made after a pause").finish(after)
 }
 
 // shows says whether a search showed the instance with this ID.

@@ -22,6 +22,8 @@ func observe(s *State) Action {
 		return Action{Do: Get, Provider: Maker(p), ID: p.Status.ProviderID}
 	case s.Got.gone(p):
 		return lost(s)
+	case s.Got.refused():
+		return unreachable(s)
 	case s.Got.Err != nil:
 		return failure(s, "look at its instance", s.Got.Err)
 	}
@@ -35,6 +37,9 @@ func (a *Answer) gone(p *egress_v1alpha1.Proxy) bool {
 	}
 	return a.Instance.UID != string(p.UID)
 }
+
+// refused says whether the provider will never show this instance.
+func (a *Answer) refused() bool { return errors.Is(provider.Class(a.Err), provider.ErrPermanent) }
 
 // unjudged leaves an instance as it is while what it should be like cannot be told.
 func unjudged(d draft, err error) Action {

@@ -3,8 +3,6 @@ package lifecycle
 import (
 	"time"
 
-	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 )
 
@@ -54,24 +52,17 @@ func pause(since, now time.Time) time.Duration {
 }
 
 func provisioningTimeout(p *egress_v1alpha1.Proxy) time.Duration {
-	if l := p.Spec.Lifecycle; l != nil {
-		return orDefault(l.ProvisioningTimeout, DefaultProvisioningTimeout)
+	if l := p.Spec.Lifecycle; l != nil && l.ProvisioningTimeout != nil && l.ProvisioningTimeout.Duration > 0 {
+		return l.ProvisioningTimeout.Duration
 	}
 	return DefaultProvisioningTimeout
 }
 
 func drainTimeout(p *egress_v1alpha1.Proxy) time.Duration {
-	if l := p.Spec.Lifecycle; l != nil {
-		return orDefault(l.DrainTimeout, DefaultDrainTimeout)
+	if l := p.Spec.Lifecycle; l != nil && l.DrainTimeout != nil {
+		return l.DrainTimeout.Duration
 	}
 	return DefaultDrainTimeout
-}
-
-func orDefault(d *meta_v1.Duration, fallback time.Duration) time.Duration {
-	if d == nil {
-		return fallback
-	}
-	return d.Duration
 }
 
 // tooOldIn returns how long the instance of p may still get older, false for ever.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -24,7 +25,7 @@ func TestChaosKeepsTheBudget(t *testing.T) {
 		for i := range fleet {
 			c.w.add(fmt.Sprintf("p%d", i), onGCP, func(p *proxy) { p.Spec.Zone = "z1" })
 		}
-		c.settle()
+		c.settle(time.Minute)
 		c.calm = false
 		c.r.MaxUnavailable = lifecycle.Budget{Number: budget}
 		c.w.fault = func(call string, after bool) error {
@@ -50,7 +51,7 @@ func TestChaosKeepsTheBudget(t *testing.T) {
 				c.r.MaxUnavailable = lifecycle.Budget{Number: budget}
 			}
 		}
-		c.settle()
+		c.settle(10 * time.Minute)
 		c.settled()
 	})
 }
