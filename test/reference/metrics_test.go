@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/metrics"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
@@ -20,7 +21,21 @@ func metricsPage(t *testing.T) []byte {
 	m.text("## The egress fleet")
 	m.text("`gatehouse fleet` serves them at `--metrics-address` (default http://127.0.0.1:19031/metrics), together with those of the Go runtime and of the process.")
 	metricsTable(t, m, fleetMetrics())
+	m.text("## The forward proxy")
+	m.text("`gatehouse-forward` and `gatehouse forward` serve them at `/metrics` of `--status-address`, and nothing else.")
+	metricsTable(t, m, forwardMetrics())
 	return m.Bytes()
+}
+
+func forwardMetrics() (all []observe.Metric) {
+	for _, d := range forward.Metrics() {
+		metric := observe.Metric{Name: d.Name, Type: d.Type, Help: d.Help, Watch: d.Watch}
+		if d.Labels != "" {
+			metric.Labels = []string{d.Labels}
+		}
+		all = append(all, metric)
+	}
+	return all
 }
 
 func fleetMetrics() []observe.Metric { return metrics.New(nil, nil).Documented() }

@@ -30,7 +30,7 @@ type rig struct {
 }
 
 // start starts a proxy that everybody may use, unless change says otherwise.
-func start(t *testing.T, change ...func(*Config)) *rig {
+func start(t testing.TB, change ...func(*Config)) *rig {
 	t.Helper()
 	ports, err := destination.ParsePorts("1-65535")
 	if err != nil {
@@ -71,10 +71,10 @@ const bobs = "Proxy-Authorization: Basic Ym9iOnNlY3JldA==\r\n"
 type client struct {
 	net.Conn
 	in *bufio.Reader
-	t  *testing.T
+	t  testing.TB
 }
 
-func dial(t *testing.T, address string) *client {
+func dial(t testing.TB, address string) *client {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -83,7 +83,7 @@ func dial(t *testing.T, address string) *client {
 	return talk(t, c)
 }
 
-func talk(t *testing.T, c net.Conn) *client {
+func talk(t testing.TB, c net.Conn) *client {
 	t.Helper()
 	t.Cleanup(func() { _ = c.Close() })
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
@@ -158,7 +158,7 @@ func isTimeout(err error) bool {
 }
 
 // listen runs a target that serves each connection by f.
-func listen(t *testing.T, network, address string, f func(*client)) string {
+func listen(t testing.TB, network, address string, f func(*client)) string {
 	t.Helper()
 	ln, err := net.Listen(network, address)
 	if err != nil {
@@ -181,7 +181,7 @@ func listen(t *testing.T, network, address string, f func(*client)) string {
 }
 
 // echo sends back what comes.
-func echo(t *testing.T) string {
+func echo(t testing.TB) string {
 	t.Helper()
 	return listen(t, "tcp", "127.0.0.1:0", func(c *client) {
 		_, _ = io.Copy(c, c.in)
@@ -190,7 +190,7 @@ func echo(t *testing.T) string {
 }
 
 // serve runs an HTTP target.
-func serve(t *testing.T, f http.HandlerFunc) string {
+func serve(t testing.TB, f http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(f)
 	t.Cleanup(s.Close)
@@ -198,7 +198,7 @@ func serve(t *testing.T, f http.HandlerFunc) string {
 }
 
 // through is an HTTP client that uses a proxy.
-func through(t *testing.T, proxy string) *http.Client {
+func through(t testing.TB, proxy string) *http.Client {
 	t.Helper()
 	u, err := url.Parse(proxy)
 	if err != nil {

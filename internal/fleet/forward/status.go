@@ -11,21 +11,21 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward/access"
 )
 
-// Metric describes one metric at /metrics.
-type Metric struct{ Name, Type, Help, Labels string }
+// Metric describes one metric at /metrics; Labels is one label, or empty.
+type Metric struct{ Name, Type, Help, Labels, Watch string }
 
 // Metrics returns all that there are, in their order.
 func Metrics() []Metric {
 	const counter, gauge = "counter", "gauge"
 	return []Metric{
-		{"gatehouse_forward_connections_total", counter, "Connections of clients that were accepted.", ""},
-		{"gatehouse_forward_connections", gauge, "Connections of clients that are open; pending ones have not been let in yet.", "state"},
-		{"gatehouse_forward_tunnels", gauge, "Tunnels, of CONNECT and SOCKS, that are open.", ""},
-		{"gatehouse_forward_requests_total", counter, "Requests of clients that were let in.", "protocol"},
-		{"gatehouse_forward_refusals_total", counter, "Requests that came to nothing, by error type of RFC 9209.", "error"},
-		{"gatehouse_forward_wrong_passwords_total", counter, "Wrong user names and passwords.", ""},
-		{"gatehouse_forward_bytes_total", counter, "Bytes that passed to targets (sent) and from them (received).", "direction"},
-		{"gatehouse_forward_draining", gauge, "1 while the proxy is going away.", ""},
+		{"gatehouse_forward_connections_total", counter, "Connections of clients that were accepted.", "", "Its rate beside that of requests tells whether clients keep connections."},
+		{"gatehouse_forward_connections", gauge, "Connections of clients that are open; pending ones have not been let in yet.", "state", "admitted at --max-connections refuses clients; many pending ones are strangers who knock."},
+		{"gatehouse_forward_tunnels", gauge, "Tunnels, of CONNECT and SOCKS, that are open.", "", "What a drain waits for."},
+		{"gatehouse_forward_requests_total", counter, "Requests of clients that were let in.", "protocol", "None for long is a proxy that nobody uses, or can use."},
+		{"gatehouse_forward_refusals_total", counter, "Requests that came to nothing, by error type of RFC 9209.", "error", "destination_ip_prohibited is somebody who tries the inside; connection_timeout and dns_error are the way out."},
+		{"gatehouse_forward_wrong_passwords_total", counter, "Wrong user names and passwords.", "", "A steady rate is somebody who guesses, or a client with an old password."},
+		{"gatehouse_forward_bytes_total", counter, "Bytes that passed to targets (sent) and from them (received).", "direction", "What the provider bills."},
+		{"gatehouse_forward_draining", gauge, "1 while the proxy is going away.", "", "1 for longer than --drain-timeout is a process that hangs."},
 	}
 }
 
