@@ -14,7 +14,7 @@ func fleetProcessTable(f *Fleet) []*setting {
 		}, func(v []string) error { return setOnOff(&p.Network, v) }, false},
 		{Setting{
 			Key: "processPool", Value: "CIDR", Default: "100.64.0.0/10",
-			Usage: "where --process-network takes addresses from: the /22 that this fleet chooses is one that this machine has no route into",
+			Usage: "where --process-network takes addresses from: a /22 that this machine has no route into yet, or all of a smaller network that is routed here",
 		}, func(v []string) error { return setPool(&p.Pool, v) }, false},
 		{Setting{
 			Key: "processAllowDestinations", Value: "CIDR,...",
@@ -27,8 +27,8 @@ func fleetProcessTable(f *Fleet) []*setting {
 	}
 }
 
-// fleetBits are those of the prefix that a fleet takes of the pool.
-const fleetBits = 22
+// poolBits are those of the smallest pool, which has five addresses for proxies.
+const poolBits = 29
 
 func setPool(to *netip.Prefix, values []string) error {
 	v, err := one(values)
@@ -36,8 +36,8 @@ func setPool(to *netip.Prefix, values []string) error {
 		return err
 	}
 	pool, err := netip.ParsePrefix(v)
-	if err != nil || !pool.Addr().Is4() || pool.Bits() > fleetBits {
-		return errors.New("must be an IPv4 network of at least 1,024 addresses, for example 100.64.0.0/10")
+	if err != nil || !pool.Addr().Is4() || pool.Bits() > poolBits {
+		return errors.New("must be an IPv4 network of at least 8 addresses, for example 100.64.0.0/10")
 	}
 	*to = pool.Masked()
 	return nil

@@ -17,6 +17,7 @@ type Config struct {
 	Access *access.Policy
 	Rules  destination.Rules
 	// Egress is the address that targets are dialled from; invalid for the system's choice.
+	// A loopback address is for targets on loopback, which is all that can be reached from it.
 	Egress netip.Addr
 	// TLS is what clients shake hands with; nil for connections in clear.
 	TLS *tls.Config

@@ -22,7 +22,7 @@ func (s *Server) dial(ctx context.Context, t destination.Target) (net.Conn, erro
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.Connect)
 	defer cancel()
 	d := net.Dialer{ControlContext: s.check, KeepAlive: -1}
-	if s.Egress.IsValid() {
+	if s.Egress.IsValid() && !s.Egress.IsLoopback() {
 		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(s.Egress, 0))
 	}
 	c, err := d.DialContext(ctx, "tcp", t.String())
@@ -46,8 +46,12 @@ func (s *Server) check(_ context.Context, _, address string, raw syscall.RawConn
 	if err := s.Rules.Address(to.Addr(), own); err != nil {
 		return err
 	}
-	if s.Egress.IsValid() {
+	switch {
+	case !s.Egress.IsValid():
+	case !s.Egress.IsLoopback():
 		shareEgress(raw)
+	case to.Addr().Unmap().IsLoopback(): // nothing else is reached from there
+		return bindEgress(raw, s.Egress)
 	}
 	return nil
 }

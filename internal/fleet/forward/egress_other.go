@@ -2,6 +2,11 @@
 
 package forward
 
-import "syscall"
+import (
+	"net/netip"
+	"syscall"
+)
 
 func shareEgress(syscall.RawConn) {}
+
+func bindEgress(syscall.RawConn, netip.Addr) error { return nil }

@@ -259,12 +259,18 @@ func TestLoopback(t *testing.T) {
 		return
 	}
 	it := newTarget(t, "127.0.0.1")
-	f := newFleet(t, "--process-allow-destinations", "127.0.0.1")
+	f := newFleet(t, "--process-allow-destinations", "127.0.0.1,"+somewhere)
 	f.write(t, []string{"a", "b", "c"})
 	f.start(t)
 	all := f.serving(t, it, 3)
 	distinct(t, it, all)
 	refused(t, it, all)
+	elsewhere := newTarget(t, somewhere)
+	for _, one := range all {
+		if source, status := elsewhere.curl(t, one.proxy("http", "hunter2")); source != somewhere || status != "200" {
+			t.Errorf("what is not on loopback is reached from %q with status %q, want the machine's own address, %s", source, status, somewhere)
+		}
+	}
 	f.write(t, nil)
 	f.gone(t)
 }

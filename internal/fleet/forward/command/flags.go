@@ -42,7 +42,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Instance, "instance", "", "`NAME` of this instance, which the credentials of leases are made for")
 	f.StringVar(&o.TLSCert, "tls-cert", "", "`FILE` with the certificate for --scheme https, as PEM; by default tls.crt of --auth-dir")
 	f.StringVar(&o.TLSKey, "tls-key", "", "`FILE` with its private key; by default tls.key of --auth-dir")
-	f.StringVar(&o.EgressAddress, "egress-address", "", "`IP` that targets are connected to from; empty leaves it to the system")
+	f.StringVar(&o.EgressAddress, "egress-address", "", "`IP` that targets are connected to from, loopback only those on loopback; empty leaves it to the system")
 	f.StringVar(&o.StatusAddress, "status-address", "", "`HOST:PORT` for /healthz and /metrics, with credentials unless it is loopback; empty for nowhere")
 	f.StringSliceVar(&o.AllowSources, "allow-sources", nil, "`CIDR` list of clients that need no credentials")
 	f.StringSliceVar(&o.AllowDestinations, "allow-destinations", nil, "`CIDR` list of addresses that are destinations although they are loopback, private or ours")

@@ -169,15 +169,11 @@ func (p *Provider) processes(i *instance) []process {
 }
 
 func (p *Provider) arguments(i *instance) []string {
-	auth := filepath.Join(p.store.folder(i.Name), authFolder)
 	arguments := slices.Concat(p.options.Command[1:], []string{
 		"--listen", i.endpoint(), "--scheme", i.Scheme, "--instance", i.Name,
-		"--auth-dir", auth, "--egress-address", i.Address.String(),
+		"--auth-dir", filepath.Join(p.store.folder(i.Name), authFolder), "--egress-address", i.Address.String(),
 		"--drain-timeout", drainTime.String(),
 	})
-	if i.Scheme == "https" {
-		arguments = append(arguments, "--tls-cert", filepath.Join(auth, certificateFile), "--tls-key", filepath.Join(auth, keyFile))
-	}
 	if i.Open && p.options.Network != nil {
 		arguments = append(arguments, "--allow-sources", i.Network.String()) // it refuses to serve everybody
 	}

@@ -27,8 +27,8 @@ import (
 // Whether this machine passes on what comes from there is its administrator's to say:
 // nothing but the bridge is changed.
 type Network struct {
-	// Pool has the prefixes of all fleets of this machine, at most a /22; [DefaultPool] if
-	// zero.
+	// Pool has the prefixes of all fleets of this machine; [DefaultPool] if zero. One that
+	// is no larger than a fleet's prefix is one fleet's: addresses that are routed here.
 	Pool netip.Prefix
 }
 
@@ -36,8 +36,10 @@ type Network struct {
 var DefaultPool = netip.MustParsePrefix("100.64.0.0/10")
 
 const (
-	// fleetBits are those of a fleet's prefix: a bridge has at most 1,024 ports.
+	// fleetBits are those of a fleet's prefix, if the pool has so many: a bridge has at most
+	// 1,024 ports. A pool of poolBits has addresses for five instances.
 	fleetBits    = 22
+	poolBits     = 29
 	bridgePrefix = "ghb"
 	cablePrefix  = "ghc"
 	networkFile  = "network.json"
@@ -48,8 +50,8 @@ func (n *Network) check() error {
 	if n.Pool == (netip.Prefix{}) {
 		n.Pool = DefaultPool
 	}
-	if !n.Pool.Addr().Is4() || n.Pool.Bits() > fleetBits {
-		return fmt.Errorf("network %s must be IPv4 and hold at least a /%d", n.Pool, fleetBits)
+	if !n.Pool.Addr().Is4() || n.Pool.Bits() > poolBits {
+		return fmt.Errorf("network %s must be IPv4 and at least a /%d", n.Pool, poolBits)
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -164,7 +166,7 @@ func choose(pool netip.Prefix) (bridge, error) {
 			return bridge{Name: bridgePrefix + random()[:8], Prefix: prefix}, nil
 		}
 	}
-	return bridge{}, fmt.Errorf("%w: no /%d of %s is free on this machine", provider.ErrQuotaExceeded, fleetBits, pool)
+	return bridge{}, fmt.Errorf("%w: this machine has routes into all of %s already", provider.ErrQuotaExceeded, pool)
 }
 
 // leadsInto says whether a route other than the default one overlaps a prefix.
@@ -179,8 +181,9 @@ func leadsInto(r netlink.Route, prefix netip.Prefix) bool {
 
 // within returns a random prefix of a fleet in a pool.
 func within(pool netip.Prefix) netip.Prefix {
+	bits := max(fleetBits, pool.Bits())
 	first := binary.BigEndian.Uint32(pool.Masked().Addr().AsSlice())
 	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], first+rand.Uint32N(1<<(fleetBits-pool.Bits()))<<(32-fleetBits))
-	return netip.PrefixFrom(netip.AddrFrom4(b), fleetBits)
+	binary.BigEndian.PutUint32(b[:], first+rand.Uint32N(1<<(bits-pool.Bits()))<<(32-bits))
+	return netip.PrefixFrom(netip.AddrFrom4(b), bits)
 }

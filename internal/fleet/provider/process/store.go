@@ -22,9 +22,6 @@ const (
 	recordFile = "instance.json"
 	logFile    = "log"
 	authFolder = "auth"
-
-	certificateFile = "tls-cert" // in authFolder
-	keyFile         = "tls-key"
 )
 
 var isName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`).MatchString
@@ -120,7 +117,7 @@ func (s store) add(i *instance, c provider.Credentials) error {
 	}
 	for name, secret := range map[string]string{
 		"username": c.Username, "password": c.Password, "lease-key": string(c.LeaseKey),
-		certificateFile: string(c.TLSCert), keyFile: string(c.TLSKey),
+		"tls.crt": string(c.TLSCert), "tls.key": string(c.TLSKey),
 	} {
 		if secret == "" {
 			continue
