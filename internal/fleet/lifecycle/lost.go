@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"errors"
+	"time"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
@@ -63,12 +64,24 @@ func unreachable(s *State) Action {
 	return d.finish(pause(d.p.Status.LastError.Time.Time, s.Now))
 }
 
+// settling returns how long it is until an instance that was accepted, and is not to be
+// seen, is believed not to be there: what becomes of its create may not be known before.
+func settling(p *egress_v1alpha1.Proxy, now time.Time) time.Duration {
+	if at := p.Status.InstanceCreatedAt; at != nil {
+		return min(ProvisioningPoll, at.Add(ProvisioningPoll).Sub(now))
+	}
+	return 0
+}
+
 // vanished is for a create that was accepted and came to nothing, or to an instance that
 // went before it was seen running. Another try waits, longer each time.
 func vanished(s *State) Action {
 	p := s.Proxy
 	if s.Outcome == nil && p.Status.Operation != "" {
 		return Action{Do: AskOutcome, Provider: Maker(p), ID: p.Status.ProviderID, Operation: p.Status.Operation}
+	}
+	if left := settling(p, s.Now); left > 0 && (s.Outcome == nil || s.Outcome.Err == nil) {
+		return s.draft().finish(left)
 	}
 	d := s.draft().forget()
 	after := max(ProvisioningPoll, held(d.p, s.Now))
