@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
@@ -51,6 +52,7 @@ type Cloud struct {
 	held        []*hold
 	heldChanged chan struct{}
 	mux         *http.ServeMux
+	ahead       atomic.Int64 // of the clock
 }
 
 // New returns a service without instances.
@@ -68,9 +70,14 @@ func New(o Options) *Cloud {
 		o: o, machines: map[string]*machine{}, operations: map[string]*operation{}, requests: map[string]*request{},
 		unreachable: map[string]string{}, faults: map[int]*fault{}, heldChanged: make(chan struct{}),
 	}
+	clock := o.Now
+	c.o.Now = func() time.Time { return clock().Add(time.Duration(c.ahead.Load())) }
 	c.route()
 	return c
 }
+
+// Advance puts the service's clock forward.
+func (c *Cloud) Advance(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // Set changes the options.
 func (c *Cloud) Set(change func(o *Options)) {

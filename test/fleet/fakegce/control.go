@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Control is the service's other side for a process that is not its own. URL is where
@@ -52,6 +53,11 @@ func (c *Cloud) control() {
 	c.mux.HandleFunc("POST /fake/options", func(w http.ResponseWriter, r *http.Request) {
 		var err error
 		c.Set(func(o *Options) { err = json.NewDecoder(r.Body).Decode(o) })
+		answer(w, true, err)
+	})
+	c.mux.HandleFunc("POST /fake/advance", func(w http.ResponseWriter, r *http.Request) {
+		d, err := time.ParseDuration(r.FormValue("by"))
+		c.Advance(d)
 		answer(w, true, err)
 	})
 	for name, do := range map[string]func(string) error{"remove": c.Remove, "stop": c.Stop, "restart": c.Restart} {
@@ -125,6 +131,11 @@ func (c Control) SetUnreachable(ctx context.Context, zone, how string) error {
 // Set changes the options that o names, by the names of [Options].
 func (c Control) Set(ctx context.Context, o map[string]any) error {
 	return c.ask(ctx, http.MethodPost, "options", o, nil)
+}
+
+// Advance puts the service's clock forward.
+func (c Control) Advance(ctx context.Context, d time.Duration) error {
+	return c.ask(ctx, http.MethodPost, "advance?"+url.Values{"by": {d.String()}}.Encode(), nil, nil)
 }
 
 // Stop ends an instance without deleting it, see [Cloud.Stop].

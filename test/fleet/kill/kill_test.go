@@ -8,7 +8,7 @@ import (
 )
 
 // exhaust ends the operator at every place of every path, and lets another one go on.
-func exhaust(t *testing.T, open func(t *testing.T) stage) {
+func exhaust(t *testing.T, open func(t *testing.T) *stage) {
 	for _, p := range paths {
 		if lack := p.lacks(open(t)); lack != "" {
 			t.Logf("not walked: %s, for there is no %s here", p.name, lack)
@@ -26,7 +26,7 @@ func exhaust(t *testing.T, open func(t *testing.T) stage) {
 }
 
 // lacks names what the path needs and the stage has not.
-func (p path) lacks(s stage) string {
+func (p path) lacks(s *stage) string {
 	if len(s.zones()) < p.zones {
 		return "second zone"
 	}
@@ -66,7 +66,7 @@ func (p path) whole(sc *scene) []string {
 }
 
 // cutAt ends an operator after so many calls. It returns how long its successor took.
-func (p path) cutAt(t *testing.T, open func(t *testing.T) stage, calls []string, cut int) (took time.Duration) {
+func (p path) cutAt(t *testing.T, open func(t *testing.T) *stage, calls []string, cut int) (took time.Duration) {
 	t.Helper()
 	where := "before the first call"
 	if cut > 0 {

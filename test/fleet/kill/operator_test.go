@@ -26,7 +26,7 @@ const (
 // operator is one process: the core with a shell of the simplest kind, which does one
 // thing after the other and lets the stage's time go on in between.
 type operator struct {
-	stage
+	*stage
 	*blade
 	core    *reconcile.Reconciler
 	sweeper *gc.Sweeper
@@ -40,20 +40,20 @@ type operator struct {
 }
 
 // start begins a process that may make so many calls.
-func start(t *testing.T, s stage, calls int) *operator {
+func start(t *testing.T, s *stage, calls int) *operator {
 	t.Helper()
 	b := &blade{left: calls}
-	store, p := s.open(t)
-	providers := map[string]provider.Provider{s.provider(): b.cut(p)}
+	store := cutObjects{s.objects(t), b}
+	providers := map[string]provider.Provider{s.name(): b.cut(s.provider(t, s.cluster()))}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	return &operator{
 		stage: s, blade: b,
-		core: &reconcile.Reconciler{Objects: cutObjects{store, b}, Providers: providers, Cluster: s.cluster(), Now: s.now},
+		core: &reconcile.Reconciler{Objects: store, Providers: providers, Cluster: s.cluster(), Now: s.clock.now},
 		sweeper: &gc.Sweeper{
 			Cluster: s.cluster(), MinAge: sweepMinAge,
-			Objects: cutObjects{store, b}, Providers: providers, Now: s.now, Log: log, Recorder: silent{},
+			Objects: store, Providers: providers, Now: s.clock.now, Log: log, Recorder: silent{},
 		},
-		sweepAt: s.now().Add(sweepInterval),
+		sweepAt: s.clock.now().Add(sweepInterval),
 		due:     map[types.NamespacedName]time.Time{}, failed: map[types.NamespacedName]int{}, version: map[types.NamespacedName]string{},
 	}
 }
@@ -62,16 +62,16 @@ func start(t *testing.T, s stage, calls int) *operator {
 // that took, and whether it is so.
 func (o *operator) run(t *testing.T, so func() bool, most time.Duration) (took time.Duration, done bool) {
 	t.Helper()
-	began := o.now()
+	began := o.clock.now()
 	ended := make(chan struct{})
 	go func() { // which the blade may end
 		defer close(ended)
-		for !so() && o.now().Sub(began) < most {
+		for !so() && o.clock.now().Sub(began) < most {
 			o.step(t)
 		}
 	}()
 	<-ended
-	return o.now().Sub(began), so()
+	return o.clock.now().Sub(began), so()
 }
 
 // step does what is due next.
@@ -81,7 +81,7 @@ func (o *operator) step(t *testing.T) {
 	if at.IsZero() || o.sweepAt.Before(at) {
 		o.wait(t, o.sweepAt)
 		o.sweeper.Sweep(t.Context())
-		o.sweepAt = o.now().Add(sweepInterval)
+		o.sweepAt = o.clock.now().Add(sweepInterval)
 		return
 	}
 	o.wait(t, at)
@@ -96,7 +96,7 @@ func (o *operator) notice(t *testing.T) {
 		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 		there[key] = true
 		if version := fmt.Sprint(p.UID, p.ResourceVersion); o.version[key] != version {
-			o.version[key], o.due[key] = version, o.now()
+			o.version[key], o.due[key] = version, o.clock.now()
 		}
 	}
 	maps.DeleteFunc(o.due, func(key types.NamespacedName, _ time.Time) bool { return !there[key] })
@@ -114,7 +114,7 @@ func (o *operator) next() (key types.NamespacedName, at time.Time) {
 }
 
 func (o *operator) wait(t *testing.T, until time.Time) {
-	if d := until.Sub(o.now()); d > 0 {
+	if d := until.Sub(o.clock.now()); d > 0 {
 		o.advance(t, d)
 	}
 }
@@ -123,12 +123,12 @@ func (o *operator) plan(key types.NamespacedName, result reconcile.Result, err e
 	delete(o.due, key)
 	if err != nil {
 		o.failed[key]++
-		o.due[key] = o.now().Add(min(5*time.Minute, time.Second<<min(o.failed[key], 10)))
+		o.due[key] = o.clock.now().Add(min(5*time.Minute, time.Second<<min(o.failed[key], 10)))
 		return
 	}
 	delete(o.failed, key)
 	if result.After > 0 && !(o.still && result.After >= lifecycle.DriftPoll) {
-		o.due[key] = o.now().Add(result.After)
+		o.due[key] = o.clock.now().Add(result.After)
 	}
 }
 

@@ -71,7 +71,7 @@ var paths = []path{
 	},
 	{
 		name: "sweep an orphan", sweeps: true, before: running, so: provisioned,
-		act:   func(sc *scene) { sc.plant(sc.cluster(), orphanUID, 0) },
+		act:   func(sc *scene) { sc.plant(sc.cluster(), nobodys(), 0) },
 		makes: []string{"list", "proxies", "current proxies", "delete"},
 	},
 	{
@@ -113,7 +113,7 @@ func create(sc *scene) {
 	sc.Helper()
 	sc.secret(sc.T, auth, credentials("first"))
 	spec := sc.spec()
-	spec.Mode, spec.Provider = egress_v1alpha1.Managed, sc.provider()
+	spec.Mode, spec.Provider = egress_v1alpha1.Managed, sc.name()
 	spec.Endpoint = &egress_v1alpha1.Endpoint{Port: 3128}
 	spec.Auth = &egress_v1alpha1.Auth{SecretRef: egress_v1alpha1.LocalRef{Name: auth.Name}}
 	sc.create(sc.T, &egress_v1alpha1.Proxy{Namespace: key.Namespace, Name: key.Name, Spec: spec})

@@ -1,13 +1,16 @@
 package kill_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
@@ -19,12 +22,11 @@ import (
 // shorter.
 const bound = time.Hour
 
-// The other fleet in the same account.
-const (
-	theirs    = "f6e5d4c3-b2a1-4f0e-8d9c-8b7a69584736"
-	theirUID  = "22222222-bbbb-4bbb-8bbb-bbbbbbbbbbbb"
-	orphanUID = "33333333-cccc-4ccc-8ccc-cccccccccccc"
-)
+// theirs is the other fleet in the same account.
+const theirs = "f6e5d4c3-b2a1-4f0e-8d9c-8b7a69584736"
+
+// nobodys is a UID that no Proxy has, and none ever had.
+func nobodys() string { return string(uuid.NewUUID()) }
 
 // The Proxy of all paths, and the Secret that it names.
 var (
@@ -35,7 +37,7 @@ var (
 // scene is one run of a path.
 type scene struct {
 	*testing.T
-	stage
+	*stage
 	// was is the Proxy before the path began.
 	was *egress_v1alpha1.Proxy
 	// foreign are the instances of the other fleet.
@@ -43,10 +45,10 @@ type scene struct {
 }
 
 // open sets a stage up, with another fleet on it.
-func (p path) open(t *testing.T, s stage) *scene {
+func (p path) open(t *testing.T, s *stage) *scene {
 	t.Helper()
 	sc := &scene{T: t, stage: s}
-	sc.plant(theirs, theirUID, 0)
+	sc.plant(theirs, nobodys(), 0)
 	if p.before != nil {
 		p.before(sc)
 	}
@@ -73,8 +75,8 @@ func (sc *scene) zone(i int) string {
 // plant makes an instance that nobody writes down.
 func (sc *scene) plant(cluster, uid string, zone int) {
 	sc.Helper()
-	_, err := sc.outside(sc.T, cluster).Create(sc.Context(), provider.CreateRequest{
-		Name: provider.NameFromUID(uid), Cluster: cluster, UID: uid, Hash: plantedHash, Namespace: key.Namespace, Proxy: "planted",
+	_, err := sc.world.provider(sc.T, cluster).Create(sc.Context(), provider.CreateRequest{
+		Name: provider.NameFromUID(uid), Cluster: cluster, UID: uid, Hash: hashOf(cluster, uid, strconv.Itoa(zone)), Namespace: key.Namespace, Proxy: "planted",
 		Zone: sc.zone(zone), Port: 3128, Scheme: "http", UserData: []byte("#cloud-config\n"), ExternalIP: true,
 		Credentials: provider.Credentials{Username: "crawler", Password: "planted"},
 	})
@@ -83,12 +85,15 @@ func (sc *scene) plant(cluster, uid string, zone int) {
 	}
 }
 
-const plantedHash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+// hashOf is a hash that no instance has which an operator makes.
+func hashOf(parts ...string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(parts, " "))))
+}
 
 // instances are all of a fleet, sorted.
 func (sc *scene) instances(cluster string) []provider.Instance {
 	sc.Helper()
-	all := sc.stage.instances(sc.T, cluster)
+	all := sc.world.instances(sc.T, cluster)
 	slices.SortFunc(all, func(a, b provider.Instance) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }

@@ -10,17 +10,20 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 )
 
-// stage is what outlives every operator: a store of objects with its users, and the
-// world behind a provider.
-type stage interface {
-	// open returns what a process that begins now has in its hands. Nothing in it is
-	// from a process before.
-	open(t *testing.T) (objects, provider.Provider)
+// stage is what outlives every operator: a store of objects with its users, the world
+// behind a provider, and the time, which goes on only by advance.
+type stage struct {
+	store
+	world
+	clock *clock
+}
+
+// store is where Proxies and Secrets are kept.
+type store interface {
+	// objects are those that a process has in its hands that begins now.
+	objects(t *testing.T) objects
 	// cluster is the label of our instances.
 	cluster() string
-	// now is the time, for operators too; it goes on only by advance.
-	now() time.Time
-	advance(t *testing.T, d time.Duration)
 
 	// Users create, change and delete Proxies and write Secrets.
 	create(t *testing.T, p *egress_v1alpha1.Proxy)
@@ -29,13 +32,17 @@ type stage interface {
 	secret(t *testing.T, key types.NamespacedName, data map[string][]byte)
 	// proxies are the objects as they are stored.
 	proxies(t *testing.T) []*egress_v1alpha1.Proxy
+}
 
-	// provider is the name of the one there is, and spec what a Proxy asks of it, in the
-	// first zone.
-	provider() string
+// world is where instances are.
+type world interface {
+	// provider returns a provider as a process of a fleet has it that begins now; name is
+	// what spec.provider has, and spec what a Proxy asks of it, in the first zone.
+	provider(t *testing.T, cluster string) provider.Provider
+	name() string
 	spec() egress_v1alpha1.ProxySpec
-	// outside is that provider as another fleet has it that uses the same account.
-	outside(t *testing.T, cluster string) provider.Provider
+	// passes lets time pass there.
+	passes(t *testing.T, d time.Duration)
 	// instances are all of a fleet, also while the world fails.
 	instances(t *testing.T, cluster string) []provider.Instance
 	// zones are where instances can be: none, or three of them.
@@ -59,3 +66,25 @@ const (
 	// vanishes: the instance is deleted by somebody else.
 	vanishes trouble = "an instance that vanishes"
 )
+
+// clock is the time of operators.
+type clock struct{ time.Time }
+
+func newClock() *clock { return &clock{time.Now().UTC()} }
+
+func (c *clock) now() time.Time { return c.Time }
+
+// advance lets time pass, everywhere.
+func (s *stage) advance(t *testing.T, d time.Duration) {
+	t.Helper()
+	s.clock.Time = s.clock.Add(d)
+	s.passes(t, d)
+}
+
+// machine is a spec for clouds.
+func machine(zone string) egress_v1alpha1.ProxySpec {
+	return egress_v1alpha1.ProxySpec{
+		Zone: zone, MachineType: "e2-micro", Image: "projects/debian-cloud/global/images/family/debian-12",
+		CloudInit: &egress_v1alpha1.CloudInit{Inline: "#cloud-config\n"},
+	}
+}
