@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,19 +58,38 @@ type field struct {
 	set         bool
 }
 
-// FieldProblem returns the first field of p that its provider has no use for, as a
-// [FieldError]: what would be ignored is refused.
+// FieldProblem returns the first field of p that its mode or provider has no use for, or
+// lacks, as a [FieldError]: what would be ignored is refused.
 func FieldProblem(p *egress_v1alpha1.Proxy) error {
+	external := p.Spec.Mode == egress_v1alpha1.External
 	allowed := takes[p.Spec.Provider]
 	for _, f := range given(&p.Spec) {
-		if !slices.Contains(allowed, f.name) {
-			return &FieldError{
-				Object: object(p), Field: "spec." + f.name, Value: f.value,
-				Err: fmt.Errorf("provider %s has no use for it: remove it, or choose one of %s", p.Spec.Provider, strings.Join(taking(f.name), ", ")),
-			}
+		switch {
+		case external:
+			return wrong(p, f.name, f.value, "mode External has no use for it: remove it")
+		case !slices.Contains(allowed, f.name):
+			return wrong(p, f.name, f.value, fmt.Sprintf("provider %s has no use for it: remove it, or choose one of %s", p.Spec.Provider, strings.Join(taking(f.name), ", ")))
 		}
 	}
+	host := ""
+	if e := p.Spec.Endpoint; e != nil {
+		host = e.Host
+	}
+	switch {
+	case external && p.Spec.Provider != "":
+		return wrong(p, "provider", p.Spec.Provider, "mode External has no use for it: remove it")
+	case external && host == "":
+		return wrong(p, "endpoint.host", `""`, "mode External needs it: give an address or a DNS name")
+	case !external && host != "":
+		return wrong(p, "endpoint.host", host, "a managed proxy gets its address from the provider: remove it, or choose mode External")
+	case p.Spec.Provider == "gcp" && p.Spec.Zone == "":
+		return wrong(p, "zone", `""`, "provider gcp needs it: give a zone such as europe-west1-b")
+	}
 	return nil
+}
+
+func wrong(p *egress_v1alpha1.Proxy, field, value, why string) error {
+	return &FieldError{Object: object(p), Field: "spec." + field, Value: value, Err: errors.New(why)}
 }
 
 // taking returns the providers that take a field, sorted.

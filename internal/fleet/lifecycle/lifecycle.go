@@ -131,6 +131,9 @@ func decide(s *State) Action {
 
 // external has no instance, no finalizer, and asks no provider anything.
 func external(s *State) Action {
+	if err := FieldProblem(s.Proxy); err != nil {
+		return s.refuse(err)
+	}
 	d := s.draft()
 	d.p.Status.IP = s.Proxy.Spec.Endpoint.Host
 	return d.running(egress_v1alpha1.ReasonExternalEndpoint, "somebody else runs it").finish(0)

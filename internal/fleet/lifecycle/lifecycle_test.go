@@ -84,40 +84,6 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-// TestFieldsOfProviders is the table of which provider takes which optional field.
-func TestFieldsOfProviders(t *testing.T) {
-	fields := map[string]func(*egress_v1alpha1.ProxySpec){
-		"zone":              func(s *egress_v1alpha1.ProxySpec) { s.Zone = "z" },
-		"machineType":       func(s *egress_v1alpha1.ProxySpec) { s.MachineType = "m" },
-		"image":             func(s *egress_v1alpha1.ProxySpec) { s.Image = "i" },
-		"spot":              func(s *egress_v1alpha1.ProxySpec) { s.Spot = true },
-		"network":           func(s *egress_v1alpha1.ProxySpec) { s.Network = &egress_v1alpha1.Network{} },
-		"providerConfigRef": func(s *egress_v1alpha1.ProxySpec) { s.ProviderConfigRef = &egress_v1alpha1.LocalRef{Name: "c"} },
-		"cloudInit":         func(s *egress_v1alpha1.ProxySpec) { s.CloudInit = &egress_v1alpha1.CloudInit{Inline: "x"} },
-	}
-	for name, taken := range map[string]string{
-		"gcp":        "zone machineType image spot network providerConfigRef cloudInit",
-		"hetzner":    "zone machineType image providerConfigRef cloudInit",
-		"kubernetes": "zone image",
-		"process":    "",
-	} {
-		for field, give := range fields {
-			p := proxy(func(p *egress_v1alpha1.Proxy) {
-				p.Spec.Provider = name
-				give(&p.Spec)
-			})
-			takes := strings.Contains(" "+taken+" ", " "+field+" ")
-			if err := FieldProblem(p); (err == nil) != takes {
-				t.Errorf("%s with %s: %v, want it taken: %v", name, field, err, takes)
-			}
-		}
-	}
-	err := FieldProblem(proxy(func(p *egress_v1alpha1.Proxy) { p.Spec.MachineType = "e2-micro" }))
-	if want := "proxy crawl/a: spec.machineType: e2-micro: provider process has no use for it: remove it, or choose one of gcp, hetzner"; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
-}
-
 func TestCredentialsThatCannotBeUsed(t *testing.T) {
 	key := strings.Repeat("k", 32)
 	for _, c := range []struct{ secret, wrong string }{

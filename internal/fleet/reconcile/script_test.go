@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,7 +213,7 @@ func (s *story) turn([]string) { s.w.turn() }
 
 func (s *story) clock(words []string) { s.w.now = s.w.now.Add(length(s.t, words[0]).Duration) }
 
-// instance ID state [ip|hash=VALUE] changes one as its provider would.
+// instance ID state [ip=ADDRESS] changes one as its provider would.
 func (s *story) instance(words []string) {
 	id, state := words[0], words[1]
 	if state == "gone" {
@@ -226,8 +227,8 @@ func (s *story) instance(words []string) {
 	states := map[string]provider.State{"provisioning": provider.Provisioning, "running": provider.Running, "stopped": provider.Stopped, "terminating": provider.Terminating}
 	inst.State = states[state]
 	for _, word := range words[2:] {
-		if hash, ok := strings.CutPrefix(word, "hash="); ok {
-			inst.Hash = hash
+		if ip, ok := strings.CutPrefix(word, "ip="); ok {
+			inst.IP = netip.MustParseAddr(ip)
 		}
 	}
 }
