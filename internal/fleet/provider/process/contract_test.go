@@ -65,11 +65,7 @@ func newWorld(t *testing.T, n *Network) *world {
 		dir: filepath.Join(scratch, "state"), program: filepath.Join(scratch, "program"), network: n,
 		faults: make(map[providertest.Fault]func()), cutting: make(map[string]error),
 	}
-	self, err := os.Executable()
-	if err == nil {
-		err = os.Symlink(self, w.program)
-	}
-	if err != nil {
+	if err := script(w.program, w.hold()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -84,7 +80,7 @@ func newWorld(t *testing.T, n *Network) *world {
 func (w *world) hold() string { return w.program + "-hold" }
 
 func (w *world) options(cluster string) Options {
-	return Options{Dir: w.dir, Cluster: cluster, Command: []string{w.program, standIn, w.hold()}, Network: w.network, Now: w.now}
+	return Options{Dir: w.dir, Cluster: cluster, Command: []string{w.program}, Network: w.network, Now: w.now}
 }
 
 func (w *world) now() time.Time {

@@ -20,14 +20,14 @@ const operator = "GATEHOUSE_TEST_OPERATOR"
 
 // order is what the value of operator says.
 type order struct {
-	Dir, Program, Hold, Do, At string
-	Network                    bool
+	Dir, Program, Do, At string
+	Network              bool
 }
 
 const uid = "44444444-dddd-4ddd-8ddd-dddddddddddd"
 
 func (o order) provider() (*Provider, error) {
-	options := Options{Dir: o.Dir, Cluster: "ours", Command: []string{o.Program, standIn, o.Hold}}
+	options := Options{Dir: o.Dir, Cluster: "ours", Command: []string{o.Program}}
 	if o.Network {
 		options.Network = &Network{}
 	}
@@ -85,7 +85,7 @@ func killed(t *testing.T, network bool) {
 
 func killedAt(t *testing.T, o order) {
 	w := newWorld(t, nil)
-	o.Dir, o.Program, o.Hold = w.dir, w.program, w.hold()
+	o.Dir, o.Program = w.dir, w.program
 	if o.Do == "delete" {
 		p := opened(t, o)
 		if _, err := p.Create(t.Context(), request("ours", uid)); err != nil {

@@ -1,8 +1,8 @@
 package process
 
 import (
+	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,44 +17,47 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 )
 
-// standIn, as the first argument, makes this program a proxy that accepts connections
-// and says nothing, once the file that is the second argument is not there.
-const standIn = "stand-in"
+// forward, in the environment, is the real program.
+const forward = "GATEHOUSE_TEST_FORWARD"
 
 func TestMain(m *testing.M) {
-	switch {
-	case len(os.Args) > 2 && os.Args[1] == standIn:
-		listen(os.Args[2], os.Args[3:])
-	case os.Getenv(operator) != "":
+	if os.Getenv(operator) != "" {
 		operate()
-	default:
+	}
+	if os.Getenv(forward) != "" { // it is built already
 		os.Exit(m.Run())
 	}
+	dir, err := os.MkdirTemp("", "forward")
+	if err == nil {
+		program := filepath.Join(dir, "gatehouse-forward")
+		_ = os.Setenv(forward, program)
+		err = build(program)
+	}
+	code := 1
+	if err == nil {
+		code = m.Run()
+	} else {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
 
-func listen(hold string, arguments []string) {
-	for {
-		if _, err := os.Lstat(hold); err != nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
+func build(program string) error {
+	const longest = 8 * time.Minute // with nothing cached
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/gatehouse-proxy/gatehouse/cmd/gatehouse-forward")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build gatehouse-forward: %w\n%s", err, out)
 	}
-	address := ""
-	for i, a := range arguments {
-		if a == "--listen" {
-			address = arguments[i+1]
-		}
-	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	for {
-		if conn, err := l.Accept(); err == nil {
-			_ = conn.Close()
-		}
-	}
+	return nil
+}
+
+// script makes a program that becomes the real one as soon as there is no file hold.
+func script(path, hold string) error {
+	text := "#!/bin/sh\nwhile [ -e '" + hold + "' ]; do sleep 0.01; done\nexec '" + os.Getenv(forward) + "' \"$@\"\n"
+	return os.WriteFile(path, []byte(text), 0o700)
 }
 
 // alone runs the test in a network namespace of its own, in a process of its own, and
