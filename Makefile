@@ -108,12 +108,16 @@ generate-check: # Generated files are what the generators write now.
 
 .PHONY: bench
 bench: build envoy lab-programs ## Run the benchmarks; docs/benchmarks.md says how to read them
-	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' $(BENCH_FLAGS) -benchmem -timeout 60m $$(go list ./... | grep -v test/bench/postgres)
+	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' $(BENCH_FLAGS) -benchmem -timeout 60m $$(go list ./... | grep -vE 'test/bench/(postgres|fleet)')
 
 # BENCH_ROUNDS=2 BENCH_SECONDS=2 for a first look; BENCH=Transactions for one table.
 .PHONY: bench-postgres
 bench-postgres: build postgres pgbouncer ## Compare the PostgreSQL router with PgBouncer, in turns; half an hour
 	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 120m ./test/bench/postgres
+
+.PHONY: bench-fleet
+bench-fleet: ## Create a thousand Proxies at once under a limit of requests, in synthetic time
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 3x ./test/bench/fleet
 
 LAB_DURATION ?= 60s
 
