@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // What reaches a target is the request, and nothing that tells of a proxy.
@@ -235,4 +238,56 @@ func TestAmbiguousRequestsReachNobody(t *testing.T) {
 		}
 		c.expectEnd()
 	}
+}
+
+func TestContentThatIsBroken(t *testing.T) {
+	target := serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	c := dial(t, start(t).address).send(request("POST", target, "Transfer-Encoding: chunked\r\n") + "3\r\nabcXX\r\n0\r\n\r\n")
+	if resp, body := c.answer("POST"); resp.StatusCode != 400 || !strings.Contains(body, "content") || !resp.Close {
+		t.Errorf("%s %q", resp.Status, body)
+	}
+}
+
+// A target that answers before it has read everything, and reads no more, is heard.
+func TestAnAnswerComesBeforeTheEndOfTheRequest(t *testing.T) {
+	over := make(chan struct{})
+	target := listen(t, "tcp", "127.0.0.1:0", func(c *client) {
+		if _, err := http.ReadRequest(c.in); err == nil {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly")
+			<-over
+		}
+	})
+	defer close(over)
+	c := dial(t, start(t).address)
+	go func() {
+		_, _ = io.WriteString(c.Conn, request("POST", "http://"+target, "Content-Length: 30000000\r\n")+strings.Repeat("x", 30000000))
+	}()
+	if _, body := c.answer("POST"); body != "early" {
+		t.Errorf("%q", body)
+	}
+}
+
+// What is for the proxy alone never passes, and everything else does, whatever it is
+// called and however it is listed.
+func TestWhatIsForTheProxyStaysHere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfDistinct(rapid.StringMatching(`X-[A-Z][a-z]{1,5}`), rapid.ID).Draw(t, "names")
+		listed := rapid.SliceOf(rapid.SampledFrom(append(names, "close", "", "Keep-Alive"))).Draw(t, "listed")
+		h := make(http.Header)
+		for _, name := range append(names, hopByHop...) {
+			h.Set(name, "1")
+		}
+		h["Connection"] = []string{strings.ToLower(strings.Join(listed, " ,\t")), "close"}
+		removeHopByHop(h)
+		for _, name := range names {
+			if slices.Contains(listed, name) == (h.Get(name) == "1") {
+				t.Fatalf("%s of %q: %q", name, listed, h.Get(name))
+			}
+		}
+		for _, name := range hopByHop {
+			if h.Get(name) != "" {
+				t.Fatalf("%s passes", name)
+			}
+		}
+	})
 }

@@ -42,6 +42,7 @@ var (
 	errContent  = &refusalError{http.StatusBadRequest, "http_request_error", socks5.GeneralFailure, "CONNECT has no content"}
 	errProtocol = &refusalError{http.StatusBadRequest, "http_request_error", socks5.GeneralFailure, "this port speaks SOCKS version 5"}
 	errExpect   = &refusalError{http.StatusExpectationFailed, "http_request_error", socks5.GeneralFailure, "only 100-continue can be expected"}
+	errBroken   = &refusalError{http.StatusBadRequest, "http_request_error", socks5.GeneralFailure, "the content of the request cannot be read to its end"}
 	errAuth407  = &refusalError{http.StatusBadGateway, "http_protocol_error", socks5.GeneralFailure, "the target answered 407 as if it were a proxy"}
 )
 

@@ -24,7 +24,9 @@ func (x *session) forward(ctx context.Context, req *http.Request, grant access.G
 	body := e.upload(req)
 	resp, err := x.trip(ctx, e, req, body) //nolint:bodyclose // deliver does
 	if err != nil {
-		err = e.why(err)
+		if err = e.why(err); body.broken.Load() && e.ctx.Err() == nil {
+			err = errBroken
+		}
 		body.abandon()
 		e.end(body)
 		if !body.done.Load() {
@@ -32,7 +34,7 @@ func (x *session) forward(ctx context.Context, req *http.Request, grant access.G
 		}
 		return x.refuseHTTP(req, err)
 	}
-	keep := x.keeps(req) && body.over()
+	keep := x.keeps(req) && body.done.Load()
 	err = e.deliver(req, resp, keep)
 	if err != nil || !keep {
 		body.abandon()

@@ -14,8 +14,9 @@ import (
 type upload struct {
 	exchange *exchange
 	body     io.ReadCloser
-	expected bool // the client waits for 100 (Continue)
-	done     atomic.Bool
+	expected bool        // the client waits for 100 (Continue)
+	done     atomic.Bool // all has been read
+	broken   atomic.Bool // it cannot be read to its end
 	closing  sync.Once
 	closed   chan struct{}
 }
@@ -54,8 +55,11 @@ func (u *upload) Read(p []byte) (int, error) {
 	}
 	n, err := u.body.Read(p)
 	u.exchange.touch()
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
 		u.finish()
+	case err != nil:
+		u.broken.Store(true)
 	}
 	return n, err
 }
@@ -64,15 +68,6 @@ func (u *upload) Read(p []byte) (int, error) {
 func (u *upload) Close() error {
 	u.closing.Do(func() { close(u.closed) })
 	return nil
-}
-
-// over says whether the whole content has been read, and nothing reads any more.
-func (u *upload) over() bool {
-	if !u.done.Load() {
-		return false
-	}
-	<-u.closed
-	return true
 }
 
 // abandon wakes whoever reads.
