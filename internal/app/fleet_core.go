@@ -9,6 +9,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/cloudinit"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/gc"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/metrics"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/narrate"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
 )
 
@@ -16,7 +17,7 @@ import (
 func (f *fleet) reconciler(objects reconcile.Objects, cluster string) *reconcile.Reconciler {
 	f.list.Store(new(metrics.List(objects.Proxies)))
 	return &reconcile.Reconciler{
-		Objects: f.metrics.Objects(objects), Providers: f.providers, Cluster: cluster, MaxUnavailable: f.config.MaxUnavailable,
+		Objects: narrate.Objects(f.metrics.Objects(objects), f.io.Log), Providers: f.providers, Cluster: cluster, MaxUnavailable: f.config.MaxUnavailable,
 		Forward: cloudinit.Forward{URL: f.config.Forward.URL, SHA256: f.config.Forward.SHA256}, Now: time.Now,
 	}
 }
