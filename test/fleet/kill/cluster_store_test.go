@@ -24,7 +24,7 @@ func TestKillOverAnAPIServer(t *testing.T) {
 	c, url := cluster.Shared(t), startCloud(t)
 	admin := defined(t, c)
 	label := clusterUID(t, admin)
-	exhaust(t, func(t *testing.T) *stage {
+	exhaust(t, everyChange, func(t *testing.T) *stage {
 		c := newClock()
 		return &stage{newClusterStore(t, admin, label), newGCEWorld(t, url, c), c}
 	})

@@ -21,7 +21,7 @@ import (
 )
 
 // TestKillInMemory is the fastest, and has every path; the others have real parts.
-func TestKillInMemory(t *testing.T) { exhaust(t, inMemory) }
+func TestKillInMemory(t *testing.T) { exhaust(t, everyPlace, inMemory) }
 
 func inMemory(*testing.T) *stage {
 	c := newClock()
@@ -53,7 +53,7 @@ func (m *memoryStore) create(_ *testing.T, p *egress_v1alpha1.Proxy) {
 func (m *memoryStore) edit(_ *testing.T, key types.NamespacedName, change func(*egress_v1alpha1.Proxy)) {
 	p := m.kept[key].DeepCopy()
 	change(p)
-	if !equality.Semantic.DeepEqual(p.Spec, m.kept[key].Spec) {
+	if !sameSpec(p, m.kept[key]) {
 		p.Generation++
 	}
 	m.kept[key] = m.touch(p)
@@ -90,6 +90,8 @@ func (m *memoryStore) proxies(*testing.T) (all []*egress_v1alpha1.Proxy) {
 	}
 	return all
 }
+
+func sameSpec(a, b *egress_v1alpha1.Proxy) bool { return equality.Semantic.DeepEqual(a.Spec, b.Spec) }
 
 func keyOf(p *egress_v1alpha1.Proxy) types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}

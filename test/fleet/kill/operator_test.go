@@ -28,6 +28,7 @@ const (
 type operator struct {
 	*stage
 	*blade
+	kept    objects
 	core    *reconcile.Reconciler
 	sweeper *gc.Sweeper
 	sweepAt time.Time
@@ -39,15 +40,21 @@ type operator struct {
 	version map[types.NamespacedName]string
 }
 
+// follower is objects that the operator itself must bring to what users have written.
+type follower interface {
+	follow(t *testing.T, b *blade)
+}
+
 // start begins a process that may make so many calls.
 func start(t *testing.T, s *stage, calls int) *operator {
 	t.Helper()
 	b := &blade{left: calls}
-	store := cutObjects{s.objects(t), b}
+	kept := s.objects(t)
+	store := cutObjects{kept, b}
 	providers := map[string]provider.Provider{s.name(): b.cut(s.provider(t, s.cluster()))}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	return &operator{
-		stage: s, blade: b,
+		stage: s, blade: b, kept: kept,
 		core: &reconcile.Reconciler{Objects: store, Providers: providers, Cluster: s.cluster(), Now: s.clock.now},
 		sweeper: &gc.Sweeper{
 			Cluster: s.cluster(), MinAge: sweepMinAge,
@@ -91,6 +98,9 @@ func (o *operator) step(t *testing.T) {
 
 // notice makes due what has changed, as a watch does.
 func (o *operator) notice(t *testing.T) {
+	if f, ok := o.kept.(follower); ok {
+		f.follow(t, o.blade)
+	}
 	there := map[types.NamespacedName]bool{}
 	for _, p := range o.proxies(t) {
 		key := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
