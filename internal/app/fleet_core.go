@@ -26,7 +26,7 @@ func (f *fleet) reconciler(objects reconcile.Objects, cluster string) *reconcile
 func (f *fleet) sweeper(objects gc.Objects, cluster string) *gc.Sweeper {
 	c := f.config.GC
 	return &gc.Sweeper{
-		Rules: gc.Rules{Cluster: cluster, MinAge: c.MinAge}, Objects: objects, Providers: f.providers, Interval: c.Interval,
+		Cluster: cluster, MinAge: c.MinAge, Objects: objects, Providers: f.providers, Interval: c.Interval,
 		DryRun: c.DryRun, Namespaced: len(f.config.Kubernetes.Namespaces) > 0, AllowNamespaced: c.AllowNamespaced,
 		Now: time.Now, Log: f.io.Log, Recorder: f.metrics,
 	}

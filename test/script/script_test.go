@@ -40,6 +40,12 @@ func TestScripts(t *testing.T) {
 			}
 			env.Defer(stop)
 			env.Setenv("GATEHOUSE_ADMIN_ADDRESS", address)
+			fleet, stop, err := serveFleet()
+			if err != nil {
+				return err
+			}
+			env.Defer(stop)
+			env.Setenv("GATEHOUSE_FLEET_ADMIN_ADDRESS", fleet)
 			env.Setenv("LANG", "C.UTF-8")
 			env.Setenv("TZ", "UTC")
 			return nil
