@@ -105,3 +105,9 @@ func (o *objects) phases() map[egress_v1alpha1.Phase]int {
 	}
 	return out
 }
+
+func (o *objects) statusWrites() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.writes
+}

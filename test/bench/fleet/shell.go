@@ -17,11 +17,9 @@ const workers = 3
 // shell calls a reconciler as shells do: for what has changed, after the time that a
 // result names, and after growing pauses for an error.
 type shell struct {
-	queue  workqueue.TypedRateLimitingInterface[types.NamespacedName]
-	r      *reconcile.Reconciler
-	passes int
-	mu     sync.Mutex
-	wg     sync.WaitGroup
+	queue workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	r     *reconcile.Reconciler
+	wg    sync.WaitGroup
 }
 
 func newShell() *shell {
@@ -47,9 +45,6 @@ func (s *shell) next(ctx context.Context) bool {
 	}
 	defer s.queue.Done(key)
 	result, err := s.r.Reconcile(ctx, key)
-	s.mu.Lock()
-	s.passes++
-	s.mu.Unlock()
 	switch {
 	case err != nil:
 		s.queue.AddRateLimited(key)
