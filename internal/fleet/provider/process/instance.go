@@ -169,13 +169,19 @@ func (p *Provider) processes(i *instance) []process {
 }
 
 func (p *Provider) arguments(i *instance) []string {
+	auth := filepath.Join(p.store.folder(i.Name), authFolder)
 	arguments := slices.Concat(p.options.Command[1:], []string{
 		"--listen", i.endpoint(), "--scheme", i.Scheme, "--instance", i.Name,
-		"--auth-dir", filepath.Join(p.store.folder(i.Name), authFolder), "--egress-address", i.Address.String(),
-		"--drain-timeout", drainTime.String(),
+		"--egress-address", i.Address.String(), "--drain-timeout", drainTime.String(),
 	})
-	if i.Open && p.options.Network != nil {
-		arguments = append(arguments, "--allow-sources", i.Network.String()) // it refuses to serve everybody
+	switch {
+	case !i.Open:
+		arguments = append(arguments, "--auth-dir", auth)
+	case p.options.Network != nil: // it would not serve everybody
+		arguments = append(arguments, "--allow-sources", i.Network.String())
+	}
+	if i.Scheme == "https" {
+		arguments = append(arguments, "--tls-cert", filepath.Join(auth, certificateFile), "--tls-key", filepath.Join(auth, keyFile))
 	}
 	for _, network := range p.options.AllowDestinations {
 		arguments = append(arguments, "--allow-destinations", network.String())

@@ -22,6 +22,9 @@ const (
 	recordFile = "instance.json"
 	logFile    = "log"
 	authFolder = "auth"
+
+	certificateFile = "tls.crt" // in authFolder, as the next
+	keyFile         = "tls.key"
 )
 
 var isName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`).MatchString
@@ -117,7 +120,7 @@ func (s store) add(i *instance, c provider.Credentials) error {
 	}
 	for name, secret := range map[string]string{
 		"username": c.Username, "password": c.Password, "lease-key": string(c.LeaseKey),
-		"tls.crt": string(c.TLSCert), "tls.key": string(c.TLSKey),
+		certificateFile: string(c.TLSCert), keyFile: string(c.TLSKey),
 	} {
 		if secret == "" {
 			continue
