@@ -58,7 +58,7 @@ func look(s *State, inst provider.Instance) Action {
 	case inst.State == provider.Terminating:
 		return leaving(s)
 	case inst.State == provider.Stopped:
-		return remove(s, inst, egress_v1alpha1.ReasonReplacing, "its instance has stopped")
+		return remove(s, inst, egress_v1alpha1.ReasonReplacing, detailed("its instance has stopped", inst))
 	case inst.State == provider.Running && inst.IP.IsValid():
 		if drift != "" {
 			return replace(s, inst, drift)
@@ -139,15 +139,20 @@ func provisions(s *State, inst provider.Instance) Action {
 	if err := s.Inputs.Err; err != nil {
 		return d.waiting(egress_v1alpha1.ReasonCloudInitError, oneLine(err.Error())).fail(err)
 	}
-	message := "its instance does not run yet"
-	if inst.Detail != "" {
-		message += ": " + oneLine(inst.Detail)
-	}
+	message := detailed("its instance does not run yet", inst)
 	d.p.Status.LastError = nil
 	if d.p.Status.InstanceCreatedAt == nil {
 		d.p.Status.InstanceCreatedAt = new(d.now)
 	}
 	return d.waiting(egress_v1alpha1.ReasonProvisioning, message).finish(min(ProvisioningPoll, max(left, RequeueNow)))
+}
+
+// detailed adds why, if the provider knows.
+func detailed(message string, inst provider.Instance) string {
+	if inst.Detail == "" {
+		return message
+	}
+	return message + ": " + oneLine(inst.Detail)
 }
 
 // runs notes an instance that runs.

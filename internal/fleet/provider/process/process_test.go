@@ -105,3 +105,26 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("a sixth address of %s: %v, want %v", small, err, provider.ErrQuotaExceeded)
 	}
 }
+
+// TestLastWords: whoever looks at an instance that has ended learns what it said.
+func TestLastWords(t *testing.T) {
+	w := newWorld(t, nil)
+	p := w.Open(t, "ours").(*Provider)
+	text := "#!/bin/sh\necho 'serving'\necho 'no such address'\n"
+	if err := os.WriteFile(w.program, []byte(text), 0o700); err != nil { //nolint:gosec // it is a program
+		t.Fatal(err)
+	}
+	if _, err := p.Create(t.Context(), request("ours", uid)); err != nil {
+		t.Fatal(err)
+	}
+	var got provider.Instance
+	eventually(t, "it has stopped", func() bool {
+		var err error
+		got, err = p.Get(t.Context(), provider.NameFromUID(uid))
+		return err == nil && got.State == provider.Stopped
+	})
+	if want := `it last said "no such address"`; got.Detail != want {
+		t.Errorf("it stopped with %q, want %q", got.Detail, want)
+	}
+	ends(t, p)
+}

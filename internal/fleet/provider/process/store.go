@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
@@ -176,14 +177,14 @@ func (s store) empty() error {
 	return err
 }
 
-// lastWords is the last line that a process wrote, or what there is instead.
+// lastWords is the last line that a process wrote.
 func (s store) lastWords(name string) string {
 	const most = 200
-	text, err := os.ReadFile(s.log(name))
+	text, _ := os.ReadFile(s.log(name))
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	last := lines[len(lines)-1]
-	if err != nil || last == "" {
-		return "its process has ended without a word"
+	last := strings.ToValidUTF8(lines[len(lines)-1], "?")
+	if last == "" {
+		return ""
 	}
-	return "its process has ended: " + strings.ToValidUTF8(last[:min(len(last), most)], "?")
+	return "it last said " + strconv.Quote(last[:min(len(last), most)])
 }
