@@ -20,6 +20,7 @@ type fleet struct {
 	io        IO
 	providers map[string]provider.Provider // once the shell knows its cluster
 	requests  provider.RequestRecorder     // of their calls; nil without
+	fence     func() error                 // refuses creates and deletes; nil without
 	metrics   *metrics.Metrics
 	list      atomic.Pointer[metrics.List] // of the shell
 

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"time"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
@@ -40,6 +42,17 @@ func (f *fleet) proxies(ctx context.Context) ([]*egress_v1alpha1.Proxy, error) {
 	return nil, errStarting
 }
 
+// serveMetrics answers Prometheus and, in a cluster, the kubelet: neither is local.
 func (f *fleet) serveMetrics(ctx context.Context) error {
-	return admin.Serve(ctx, f.metricsListener, f.metrics.Handler())
+	mux := http.NewServeMux()
+	mux.Handle("/", f.metrics.Handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := f.asked.Ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n")
+	})
+	return admin.Serve(ctx, f.metricsListener, mux)
 }

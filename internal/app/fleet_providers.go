@@ -36,6 +36,9 @@ func (f *fleet) makeProviders(ctx context.Context, cluster string) error {
 		if f.requests != nil {
 			made = provider.WithMetrics(made, name, f.requests)
 		}
+		if f.fence != nil {
+			made = provider.WithFence(made, f.fence)
+		}
 		f.providers[name] = provider.Limited(made, float64(f.config.ProviderRate))
 	}
 	return nil

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -16,7 +17,16 @@ type FleetKubernetes struct {
 	Namespace string
 	// Namespaces are those whose Proxies count; none are all.
 	Namespaces []string
+	// LeaseDuration is how long the process that leads may be silent before another one
+	// takes over.
+	LeaseDuration time.Duration
 }
+
+// Bounds of a lease's duration: the API server writes it in seconds.
+const (
+	minLease = 3 * time.Second
+	maxLease = 10 * time.Minute
+)
 
 func fleetKubernetesTable(f *Fleet) []*setting {
 	k := &f.Kubernetes
@@ -37,6 +47,10 @@ func fleetKubernetesTable(f *Fleet) []*setting {
 			Key: "watchNamespaces", Value: "NAME,...",
 			Usage: "namespaces whose Proxies count; by default all",
 		}, func(v []string) error { return setNamespaces(&k.Namespaces, v) }, false},
+		{Setting{
+			Key: "leaseDuration", Value: "DURATION", Default: "15s",
+			Usage: "how long the process that leads may be silent before another one takes over",
+		}, func(v []string) error { return setSpan(&k.LeaseDuration, v, minLease, maxLease) }, false},
 	}
 }
 

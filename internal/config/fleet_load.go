@@ -99,7 +99,7 @@ func (c *fleetCheck) source() {
 		}
 	default:
 		c.checkDirectory()
-		for _, key := range []string{"kubeconfig", "kubeContext", "watchNamespaces"} {
+		for _, key := range []string{"kubeconfig", "kubeContext", "watchNamespaces", "leaseDuration"} {
 			if c.isGiven(key) {
 				c.fail(key, "", "contradicts --config: Proxies are those of a directory or of a cluster; leave one of the two out")
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,8 @@ type Options struct {
 	LeaseDuration time.Duration
 	// Rights are needed beyond the controller's own, by providers that live in the cluster.
 	Rights []Right
+	// Providers are the names of those that are on.
+	Providers []string
 	// Health names Proxies whose verdict has changed; nil without.
 	Health <-chan types.NamespacedName
 	Log    *slog.Logger
@@ -41,6 +44,9 @@ type Controller struct {
 	objects *objects
 	lease   leadership
 	uid     string
+	synced  atomic.Bool // the cache has all Proxies
+
+	outcomes outcomes
 }
 
 // Work is what is done with a Proxy, and with the whole fleet, while this process leads.

@@ -18,6 +18,7 @@ func (c *Controller) Run(ctx context.Context, w Work) error {
 	caching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var caches sync.WaitGroup
 	caches.Go(func() { _ = c.cluster.Start(caching) }) // ends with its context alone
+	caches.Go(func() { c.synced.Store(c.cluster.GetCache().WaitForCacheSync(caching)) })
 	defer func() { stop(); caches.Wait() }()
 	var failed error
 	for ctx.Err() == nil && failed == nil {
@@ -39,6 +40,7 @@ func (c *Controller) lead(ctx context.Context, w Work) error {
 	err := c.work(ctx, w)
 	stop()
 	beside.Wait()
+	c.outcomes.clear()
 	c.o.Log.Info("leading no more", observe.KeyLease, c.o.Lease)
 	return err
 }

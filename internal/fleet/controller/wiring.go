@@ -96,7 +96,9 @@ func (c *Controller) reconcile(ctx context.Context, r reconcile.Request, w Work)
 		return reconcile.Result{}, err
 	}
 	result, err := w.Reconcile(ctx, r.NamespacedName)
-	return reconcile.Result{RequeueAfter: spread(result.After)}, err
+	after := spread(result.After)
+	c.outcomes.note(r.NamespacedName, after, err)
+	return reconcile.Result{RequeueAfter: after}, err
 }
 
 // spread adds up to a tenth, so that what was asked at once is not asked at once again.
