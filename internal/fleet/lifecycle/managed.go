@@ -83,7 +83,7 @@ func create(s *State) Action {
 		return failure(s, "find its instance", s.Found.Err)
 	}
 	if len(s.Found.of(p)) > 0 {
-		return s.draft().waiting(egress_v1alpha1.ReasonReplacing, "its former instance is being deleted").finish(DeletionPoll)
+		return s.draft().forget().waiting(egress_v1alpha1.ReasonReplacing, "its former instance is being deleted").finish(DeletionPoll)
 	}
 	if s.Created == nil {
 		return Action{Do: Create, Provider: p.Spec.Provider}
@@ -127,6 +127,7 @@ func adopt(s *State, inst provider.Instance, after time.Duration) Action {
 		st.InstanceCreatedAt = d.born(inst)
 		return runsAs(s, d, inst)
 	}
+	d.forget()
 	st.Provider, st.ProviderID, st.Operation = p.Spec.Provider, inst.ID, inst.Operation
 	st.RetriedAt, st.LastError = retry(p), nil
 	st.InstanceCreatedAt = new(d.now)
