@@ -77,17 +77,24 @@ func New(o Options) *Fleet {
 // instances stay. Run is called once.
 func (f *Fleet) Run(ctx context.Context) error {
 	source := file.New(file.Options{Paths: []string{f.Dir}, Validator: newValidator(), Recall: recall{f.Objects.Store, f.Dir}, Log: f.Log, Now: f.Now})
+	steps, hurry := context.WithCancel(context.WithoutCancel(ctx))
+	defer hurry()
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer f.queue.ShutDown()
+	ctx, end := context.WithCancel(ctx)
+	defer end() // also of what works beside a source that failed
 	working.Go(func() { f.converge(ctx) })
 	for range f.Workers {
 		working.Go(func() {
-			for f.work(ctx) {
+			for f.work(ctx, steps) {
 			}
 		})
 	}
-	stop := context.AfterFunc(ctx, f.queue.ShutDown)
+	stop := context.AfterFunc(ctx, func() {
+		f.queue.ShutDown()
+		time.AfterFunc(stepsGrace, hurry)
+	})
 	defer stop()
 	if err := source.Run(ctx, f.observe); err != nil {
 		return fmt.Errorf("directory %s cannot be watched: %w", f.Dir, err)

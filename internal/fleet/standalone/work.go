@@ -24,7 +24,9 @@ const (
 )
 
 // work lets one Proxy take its next steps. It returns false when there is no more work.
-func (f *Fleet) work(ctx context.Context) bool {
+// Steps that have begun when ctx ends are finished: what is half done would be found
+// again, but later.
+func (f *Fleet) work(ctx, steps context.Context) bool {
 	key, over := f.queue.Get()
 	if over {
 		return false
@@ -36,18 +38,9 @@ func (f *Fleet) work(ctx context.Context) bool {
 	if f.Ready() != nil { // converge enqueues all once the documents are stored
 		return true
 	}
-	// Steps that have begun are finished at a stop: what is half done would be found
-	// again, but later.
-	steps, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepsTimeout)
+	bounded, cancel := context.WithTimeout(steps, stepsTimeout)
 	defer cancel()
-	var hurry *time.Timer
-	stop := context.AfterFunc(ctx, func() { hurry = time.AfterFunc(stepsGrace, cancel) })
-	defer func() {
-		if !stop() && hurry != nil {
-			hurry.Stop()
-		}
-	}()
-	result, err := f.steps(steps, key)
+	result, err := f.steps(bounded, key)
 	f.settle(key, result, err)
 	return true
 }
