@@ -29,7 +29,7 @@ func (s store) PatchMetadata(context.Context, *egress_v1alpha1.Proxy, *egress_v1
 }
 
 func proxy(phase egress_v1alpha1.Phase, reason, message string, change ...func(*egress_v1alpha1.Proxy)) *egress_v1alpha1.Proxy {
-	p := &egress_v1alpha1.Proxy{ObjectMeta: meta_v1.ObjectMeta{Namespace: "crawl", Name: "one", UID: "u", Finalizers: []string{egress_v1alpha1.InstanceFinalizer}}}
+	p := &egress_v1alpha1.Proxy{Namespace: "crawl", Name: "one", UID: "u", Finalizers: []string{egress_v1alpha1.InstanceFinalizer}}
 	p.Status.Phase = phase
 	p.Status.Conditions = []meta_v1.Condition{{Type: egress_v1alpha1.Provisioned, Status: meta_v1.ConditionTrue, Reason: reason, Message: message}}
 	for _, f := range change {
