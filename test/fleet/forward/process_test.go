@@ -110,7 +110,7 @@ func TestBadInput(t *testing.T) {
 		code int
 		want string
 	}{
-		"open to everybody": {[]string{"--listen", ":0"}, 2, `--listen ":0": not loopback, and everybody could use the proxy: give --auth-dir or --allow-sources`},
+		"open to everybody": {[]string{"--listen", ":0"}, 2, `--listen ":0": not loopback, and everybody could use the proxy: give --auth-dir with credentials or --allow-sources`},
 		"half a login":      {[]string{"--auth-dir", dir}, 2, `--auth-dir "` + dir + `": of the files username and password it has only one`},
 		"address in use":    {[]string{"--listen", taken.Addr().String()}, 1, `--listen "` + taken.Addr().String() + `": bind: address already in use; give another address`},
 		"unknown flag":      {[]string{"--lisen", "x"}, 2, `unknown flag: --lisen; `},

@@ -134,7 +134,7 @@ func TestLoad(t *testing.T) {
 		"password":       {map[string]string{"username": "bob\n", "password": "p w\r\n"}, "", Credentials{Username: "bob", Password: "p w"}, ""},
 		"lease key":      {map[string]string{"lease-key": long + "\n"}, "px-1", Credentials{LeaseKey: []byte(long + "\n"), Instance: "px-1"}, ""},
 		"others ignored": {map[string]string{"username": "a", "password": "b", "ca.crt": "x"}, "", Credentials{Username: "a", Password: "b"}, ""},
-		"empty":          {nil, "", Credentials{}, "none of the files"},
+		"empty":          {nil, "", Credentials{}, ""},
 		"only a name":    {map[string]string{"username": "bob"}, "", Credentials{}, "only one"},
 		"only a secret":  {map[string]string{"password": "x"}, "", Credentials{}, "only one"},
 		"empty password": {map[string]string{"username": "bob", "password": "\n"}, "", Credentials{}, "is empty"},
@@ -158,7 +158,7 @@ func TestLoad(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got.Username != c.want.Username || got.Password != c.want.Password || !bytes.Equal(got.LeaseKey, c.want.LeaseKey) {
+			if err != nil || got.Any() != c.want.Any() || got.Username != c.want.Username || got.Password != c.want.Password || !bytes.Equal(got.LeaseKey, c.want.LeaseKey) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

@@ -28,7 +28,7 @@ type Credentials struct {
 func (c Credentials) Any() bool { return c.Username != "" || c.LeaseKey != nil }
 
 // Load reads the files username, password and lease-key of a directory. A missing one
-// is absent, but not all may be. One line break at the end of username and password
+// is absent; without any, there are no credentials. One line break at the end of username and password
 // does not count; lease-key is taken as it is.
 func Load(dir, instance string) (Credentials, error) {
 	files, err := os.OpenRoot(dir)
@@ -51,8 +51,6 @@ func Load(dir, instance string) (Credentials, error) {
 
 func (c Credentials) check() error {
 	switch {
-	case !c.Any() && c.Password == "":
-		return errors.New("it has none of the files username, password and lease-key")
 	case (c.Username == "") != (c.Password == ""):
 		return errors.New("of the files username and password it has only one, or one is empty: it needs both or none")
 	case strings.Contains(c.Username, ":"):

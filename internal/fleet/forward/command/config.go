@@ -83,7 +83,7 @@ func (o Options) access() (*access.Policy, error) {
 		return p, err
 	}
 	if p.Open = loopback && len(p.Sources) == 0; !p.Open && !p.Credentials.Any() && len(p.Sources) == 0 {
-		return p, wrong("listen", o.Listen, "not loopback, and everybody could use the proxy: give --auth-dir or --allow-sources")
+		return p, wrong("listen", o.Listen, "not loopback, and everybody could use the proxy: give --auth-dir with credentials or --allow-sources")
 	}
 	return p, nil
 }

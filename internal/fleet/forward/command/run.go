@@ -36,6 +36,9 @@ func (o Options) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("--listen %q: %w; give another address", o.Listen, err)
 	}
+	if o.AuthDir != "" && !c.Access.Credentials.Any() {
+		log.Warn("there are no credentials in --auth-dir: whoever reaches the proxy from an allowed source, or from this machine on loopback, may use it", "dir", o.AuthDir)
+	}
 	s := forward.New(c)
 	status, err := o.serveStatus(ctx, s, !statusLoopback)
 	if err != nil {
