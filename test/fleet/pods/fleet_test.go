@@ -71,8 +71,8 @@ func newFleet(t *testing.T, zones ...string) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.control(t, account) // first: it sets the logger of all clients
 	f.pods = podrunner.Start(t, podrunner.Options{Cluster: c, Namespace: f.ns, Program: binary, Zones: zones})
-	f.control(t, account)
 	return f
 }
 
