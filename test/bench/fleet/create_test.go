@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
@@ -112,9 +111,7 @@ func create(t *testing.T, n int) outcome {
 
 func newProxy(i int) *proxy {
 	return &proxy{
-		ObjectMeta: meta_v1.ObjectMeta{
-			Namespace: "crawl", Name: fmt.Sprintf("px-%d", i), UID: types.UID(fmt.Sprintf("%08d-aaaa-4aaa-8aaa-aaaaaaaaaaaa", i)), Generation: 1,
-		},
+		Namespace: "crawl", Name: fmt.Sprintf("px-%d", i), UID: types.UID(fmt.Sprintf("%08d-aaaa-4aaa-8aaa-aaaaaaaaaaaa", i)), Generation: 1,
 		Spec: egress_v1alpha1.ProxySpec{
 			Mode: egress_v1alpha1.Managed, Provider: "gcp", Zone: []string{"europe-west1-b", "europe-west1-c", "us-central1-a"}[i%3], MachineType: "e2-micro",
 			CloudInit: &egress_v1alpha1.CloudInit{Inline: "#cloud-config\n"},

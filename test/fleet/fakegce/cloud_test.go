@@ -3,6 +3,7 @@ package fakegce_test
 import (
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -72,7 +73,7 @@ func TestRequestIDs(t *testing.T) {
 	c := fakegce.New(fakegce.Options{})
 	_, first := ask(t, c, "POST", folder+"?requestId=1", body)
 	status, again := ask(t, c, "POST", folder+"?requestId=1", body)
-	if name := first[strings.Index(first, "operation-"):][:16]; status != 200 || !strings.Contains(again, name) || !strings.Contains(again, "DONE") {
+	if name := regexp.MustCompile(`operation-\d+`).FindString(first); status != 200 || name == "" || !strings.Contains(again, name) || !strings.Contains(again, "DONE") {
 		t.Errorf("a repeat: %d %s; want the end of %s", status, again, first)
 	}
 	if status, text := ask(t, c, "POST", folder+"?requestId=1", strings.Replace(body, "px-a", "px-b", 1)); status != 400 || !strings.Contains(text, "requestId") {
