@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,11 +27,14 @@ type world struct {
 	cached, live []*egress_v1alpha1.Proxy
 	instances    []provider.Instance
 	errs         map[string][]error // by method, in order
+	mu           sync.Mutex         // of asked, while a sweeper runs by itself
 	asked        []string
 	counted      []string
 }
 
 func (w *world) call(method, what string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.asked = append(w.asked, strings.TrimSpace(method+" "+what))
 	if left := w.errs[method]; len(left) > 0 {
 		w.errs[method] = left[1:]
@@ -293,9 +297,11 @@ func TestFirstSweepWaitsAnInterval(t *testing.T) {
 		}{{s.Interval - 1, 0}, {1, 2}, {s.Interval - 1, 2}, {1, 6}} {
 			time.Sleep(step.after)
 			synctest.Wait()
+			w.mu.Lock()
 			if len(w.asked) != step.asked {
 				t.Errorf("%d calls, want %d: %v", len(w.asked), step.asked, w.asked)
 			}
+			w.mu.Unlock()
 		}
 		cancel()
 		synctest.Wait()
