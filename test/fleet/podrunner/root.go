@@ -29,7 +29,7 @@ func (l *life) command(ctx context.Context) (*exec.Cmd, error) {
 	cmd := exec.Command("/forward", append(args, l.Arguments...)...) //nolint:noctx // its end is graceful
 	cmd.Env, cmd.Dir = []string{}, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Chroot: root, Credential: &syscall.Credential{Uid: uint32(*user.RunAsUser), Gid: uint32(*user.RunAsGroup)},
+		Chroot: root, Credential: &syscall.Credential{Uid: uint32(*user.RunAsUser), Gid: uint32(*user.RunAsGroup)}, Pdeathsig: syscall.SIGKILL,
 	}
 	return cmd, nil
 }
