@@ -39,7 +39,7 @@ func (f *fleet) makeProviders(ctx context.Context, cluster string) error {
 		if f.fence != nil {
 			made = provider.WithFence(made, f.fence)
 		}
-		f.providers[name] = provider.Limited(made, float64(f.config.ProviderRate))
+		f.providers[name] = provider.Limited(made, f.config.Rate(name))
 	}
 	return nil
 }

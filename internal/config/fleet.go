@@ -18,7 +18,8 @@ type Fleet struct {
 	Providers []string
 	// MaxUnavailable is how much of the fleet may be replaced at once.
 	MaxUnavailable lifecycle.Budget
-	// ProviderRate is how many requests per second each provider gets.
+	// ProviderRate is how many requests per second each provider gets; 0 is the default of
+	// each, see Rate.
 	ProviderRate int
 	GC           FleetGC
 	// AllowMassDelete lets more than half of the Proxies of a directory go at once.
@@ -83,4 +84,16 @@ type FleetForward struct {
 	// URL has it, for the instances' architecture; SHA256 is its checksum, 64 hexadecimal
 	// digits. Both or neither are set.
 	URL, SHA256 string
+}
+
+// Rate is how many requests per second a provider gets. Hetzner allows 3600 an hour to a
+// project (docs.hetzner.cloud, "Rate Limiting").
+func (f Fleet) Rate(provider string) float64 {
+	switch {
+	case f.ProviderRate > 0:
+		return float64(f.ProviderRate)
+	case provider == "hetzner":
+		return 1
+	}
+	return 20
 }

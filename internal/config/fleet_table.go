@@ -43,9 +43,14 @@ func fleetTable(f *Fleet) []*setting {
 			Usage: "how many Proxies, or how much of the fleet, may be replaced at once; at least one",
 		}, func(v []string) error { return setMaxUnavailable(&f.MaxUnavailable, v) }, false},
 		{Setting{
-			Key: "providerRate", Value: "N", Default: "20",
-			Usage: "requests per second that each provider gets; creates and deletes go first",
-		}, func(v []string) error { return setNumber(&f.ProviderRate, v, "a number of requests", 1, 10_000) }, false},
+			Key: "providerRate", Value: "N",
+			Usage: "requests per second that each provider gets; creates and deletes go first; by default 20, and 1 for hetzner, which allows 3600 an hour",
+		}, func(v []string) error {
+			if len(v) == 0 || v[0] == "" {
+				return nil
+			}
+			return setNumber(&f.ProviderRate, v, "a number of requests", 1, 10_000)
+		}, false},
 		{Setting{
 			Key: "adminAddress", Value: "HOST:PORT", Default: "127.0.0.1:19030",
 			Usage: "where the fleet's admin API listens; port 0 takes any free port",

@@ -28,8 +28,8 @@ func TestFleetDefaults(t *testing.T) {
 	if f.StateDir != "/home/user/.local/state/gatehouse-fleet" || f.Config != dir || f.InCluster() {
 		t.Errorf("state %s, config %s", f.StateDir, f.Config)
 	}
-	if len(f.Providers) != 1 || f.Providers[0] != "process" || f.MaxUnavailable != (lifecycle.Budget{Percent: 10}) || f.ProviderRate != 20 {
-		t.Errorf("providers %v, budget %v, rate %d", f.Providers, f.MaxUnavailable, f.ProviderRate)
+	if len(f.Providers) != 1 || f.Providers[0] != "process" || f.MaxUnavailable != (lifecycle.Budget{Percent: 10}) || f.Rate("gcp") != 20 || f.Rate("hetzner") != 1 {
+		t.Errorf("providers %v, budget %v, rates %v and %v", f.Providers, f.MaxUnavailable, f.Rate("gcp"), f.Rate("hetzner"))
 	}
 	if f.GC.Interval != 10*time.Minute || f.GC.MinAge != 10*time.Minute || f.AdminAddress != "127.0.0.1:19030" || f.MetricsAddress != "127.0.0.1:19031" {
 		t.Errorf("%+v", f)
