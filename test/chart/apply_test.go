@@ -101,7 +101,7 @@ func apply(t *testing.T, c *cluster.Cluster, namespace string, objects []*unstru
 // objects renders the chart.
 func objects(t *testing.T, namespace, values string) []*unstructured.Unstructured {
 	t.Helper()
-	rendered, err := Render("router", namespace, values)
+	rendered, err := Render(Router, "router", namespace, values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestWrongValues(t *testing.T) {
 		"service: { port: postgres }":  "/service/port",
 		"discovery: { namespaces: x }": "/discovery/namespaces",
 	} {
-		if _, err := Render("router", "db", values); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Render(Router, "router", "db", values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", values, err, want)
 		}
 	}

@@ -31,19 +31,31 @@ type pod struct {
 	cluster *cluster.Cluster
 	cmd     *exec.Cmd
 	log     rig.Output
+	probe   string // URL of the readiness probe
+}
+
+// portOf is the number of a container's port.
+func portOf(c core_v1.Container, name string) string {
+	for _, p := range c.Ports {
+		if p.Name == name {
+			return strconv.Itoa(int(p.ContainerPort))
+		}
+	}
+	return name
 }
 
 // start runs it until the test ends.
-func start(t *testing.T, c *cluster.Cluster, namespace, binary string) *pod {
+func start(t *testing.T, c *cluster.Cluster, namespace, name, binary string) *pod {
 	t.Helper()
-	d, err := c.Client().AppsV1().Deployments(namespace).Get(t.Context(), "router", meta_v1.GetOptions{})
+	d, err := c.Client().AppsV1().Deployments(namespace).Get(t.Context(), name, meta_v1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec := d.Spec.Template.Spec
 	container, user := spec.Containers[0], spec.SecurityContext
 	root := world(t, c, namespace, binary, spec)
-	p := &pod{cluster: c, cmd: exec.Command("/gatehouse", container.Args...)}
+	probe := container.ReadinessProbe.HTTPGet
+	p := &pod{cluster: c, cmd: exec.Command("/gatehouse", container.Args...), probe: "http://127.0.0.1:" + portOf(container, probe.Port.String()) + probe.Path}
 	p.cmd.Env, p.cmd.Dir = variables(c, namespace, container.Env), "/"
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -129,7 +141,7 @@ func world(t *testing.T, c *cluster.Cluster, namespace, binary string, spec core
 // ready asks its readiness probe.
 func (p *pod) ready(ctx context.Context) error {
 	transport := &http.Transport{DialContext: p.cluster.Dial, DisableKeepAlives: true}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:8080/ready", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.probe, http.NoBody)
 	if err != nil {
 		return err
 	}

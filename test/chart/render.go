@@ -16,13 +16,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Folder is the chart, seen from this package.
-const Folder = "../../charts/gatehouse-postgres"
+// Router and Fleet are the charts, seen from this package.
+const (
+	Router = "../../charts/gatehouse-postgres"
+	Fleet  = "../../charts/gatehouse-fleet"
+)
 
-// Render returns the documents that Helm would apply for a release, in the order of their
-// files, without a cluster to look things up in. Values are YAML.
-func Render(name, namespace, values string) ([]byte, error) {
-	c, err := loader.Load(Folder)
+// Render returns the documents that Helm would apply for a release of a chart, in the order
+// of their files, without a cluster to look things up in. Values are YAML.
+func Render(folder, name, namespace, values string) ([]byte, error) {
+	c, err := loader.Load(folder)
 	if err != nil {
 		return nil, fmt.Errorf("load the chart: %w", err)
 	}

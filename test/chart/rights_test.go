@@ -148,7 +148,7 @@ func enough(t *testing.T, c *cluster.Cluster, router, values string) {
 	namespace := restricted(t, c)
 	offer(t, c, namespace)
 	apply(t, c, namespace, objects(t, namespace, strings.ReplaceAll(values, "NAMESPACE", namespace)))
-	p := start(t, c, namespace, router)
+	p := start(t, c, namespace, "router", router)
 	until(t, "it is ready", p.ready)
 	until(t, "clients reach the server", p.login)
 	until(t, "the certificate and the Event are there", func(ctx context.Context) error { return p.wrote(ctx, namespace) })
@@ -178,7 +178,7 @@ func missed(t *testing.T, c *cluster.Cluster, router string, cut cut) {
 	all := objects(t, namespace, "")
 	cut.from(all)
 	apply(t, c, namespace, all)
-	p := start(t, c, namespace, router)
+	p := start(t, c, namespace, "router", router)
 	until(t, "it is ready, or says what it misses", func(ctx context.Context) error {
 		if p.forbidden() {
 			return nil

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
+	if programs != "" {
+		_ = os.RemoveAll(programs)
+	}
 	os.Exit(code)
 }
 

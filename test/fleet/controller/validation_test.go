@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -183,5 +184,30 @@ func leaves(s apiextensions_v1.JSONSchemaProps, at string, visit func(string)) {
 	}
 	for name, p := range s.Properties {
 		leaves(p, at+"."+name, visit)
+	}
+}
+
+// TestSamples: both take what users begin with.
+func TestSamples(t *testing.T) {
+	l := newLab(t, cluster.Shared(t))
+	text, err := os.ReadFile("../../../config/samples/proxies.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for _, d := range schema.Split(text) {
+		o := read(t, d.Text)
+		if err := l.strict().Create(t.Context(), l.in(o)); err != nil {
+			t.Errorf("%s: the API server says %v", o.GetName(), err)
+		}
+		if o.GetKind() == "Proxy" {
+			taken++
+			if found := offline().Decode(d, nil)[0].Problems; len(found) > 0 {
+				t.Errorf("%s: files say %q", o.GetName(), problems(found))
+			}
+		}
+	}
+	if taken != 4 {
+		t.Errorf("there are %d Proxies", taken)
 	}
 }
