@@ -59,6 +59,11 @@ func unreachable(s *State) Action {
 	if !Is(s.Proxy, egress_v1alpha1.Provisioned) {
 		return failure(s, "look at its instance", s.Got.Err)
 	}
+	return unlooked(s)
+}
+
+// unlooked leaves an instance that ran as it is, since nothing is known of it now.
+func unlooked(s *State) Action {
 	d := s.draft()
 	d.refused(s.Got.Err, s.withoutSecrets(oneLine("cannot look at its instance: "+s.Got.Err.Error())))
 	return d.finish(pause(d.p.Status.LastError.Time.Time, s.Now))

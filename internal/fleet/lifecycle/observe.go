@@ -24,6 +24,8 @@ func observe(s *State) Action {
 		return lost(s)
 	case s.Got.refused():
 		return unreachable(s)
+	case s.Got.limited() && Is(p, egress_v1alpha1.Provisioned):
+		return unlooked(s)
 	case s.Got.Err != nil:
 		return failure(s, "look at its instance", s.Got.Err)
 	}
@@ -40,6 +42,9 @@ func (a *Answer) gone(p *egress_v1alpha1.Proxy) bool {
 
 // refused says whether the provider will never show this instance.
 func (a *Answer) refused() bool { return errors.Is(provider.Class(a.Err), provider.ErrPermanent) }
+
+// limited says whether a limit of the account, of requests perhaps, kept us from looking.
+func (a *Answer) limited() bool { return errors.Is(provider.Class(a.Err), provider.ErrQuotaExceeded) }
 
 // unjudged leaves an instance as it is while what it should be like cannot be told.
 func unjudged(d draft, err error) Action {
