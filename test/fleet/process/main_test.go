@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,8 +29,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	dir, err := os.MkdirTemp("", "fleet")
-	if err == nil {
-		err = build(dir)
+	if err == nil { // processes in namespaces are of a user without rights
+		err = errors.Join(build(dir), os.Chmod(dir, 0o755)) //nolint:gosec // as above
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

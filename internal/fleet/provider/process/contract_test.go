@@ -61,6 +61,11 @@ type world struct {
 
 func newWorld(t *testing.T, n *Network) *world {
 	scratch := t.TempDir()
+	for _, folder := range []string{scratch, filepath.Dir(scratch)} { // a user without rights runs the program there
+		if err := os.Chmod(folder, 0o755); err != nil { //nolint:gosec // as above
+			t.Fatal(err)
+		}
+	}
 	w := &world{
 		dir: filepath.Join(scratch, "state"), program: filepath.Join(scratch, "program"), network: n,
 		faults: make(map[providertest.Fault]func()), cutting: make(map[string]error),

@@ -169,7 +169,7 @@ func (p *Provider) processes(i *instance) []process {
 }
 
 func (p *Provider) arguments(i *instance) []string {
-	auth := filepath.Join(p.store.folder(i.Name), authFolder)
+	auth := given(authFile)
 	arguments := slices.Concat(p.options.Command[1:], []string{
 		"--listen", i.endpoint(), "--scheme", i.Scheme, "--instance", i.Name,
 		"--egress-address", i.Address.String(), "--drain-timeout", drainTime.String(),

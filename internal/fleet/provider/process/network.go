@@ -55,9 +55,8 @@ func (n *Network) check() error {
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
-	const needed = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN
 	if err := unix.Capget(&header, &data[0]); err != nil || data[0].Effective&needed != needed {
-		return errors.New("network namespaces cannot be made: run as root, or use loopback addresses")
+		return errors.New("network namespaces with processes of another user cannot be made: run as root with all rights, or use loopback addresses")
 	}
 	return nil
 }

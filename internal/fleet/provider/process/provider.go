@@ -3,7 +3,8 @@
 //
 // Without a network, the addresses are loopback addresses, and no rights are needed. With
 // one, every process has a network namespace with an address of a prefix that belongs to
-// this fleet alone; a bridge joins them to this machine. See [Network].
+// this fleet alone, and is that of a user without rights; a bridge joins them to this
+// machine. See [Network].
 //
 // What is known of an instance is in a folder of a directory, and the processes outlive
 // whoever started them: the next one that opens the directory finds them. A process holds
@@ -77,6 +78,7 @@ func New(ctx context.Context, o Options) (*Provider, error) {
 		if err := o.Network.check(); err != nil {
 			return nil, err
 		}
+		p.store.owner = nobody
 	}
 	if err := p.store.make(); err != nil {
 		return nil, fmt.Errorf("state directory %s: %w", dir, err)

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		program := filepath.Join(dir, "gatehouse-forward")
 		_ = os.Setenv(forward, program)
-		err = build(program)
+		err = errors.Join(build(program), os.Chmod(dir, 0o755)) //nolint:gosec // for users without rights
 	}
 	code := 1
 	if err == nil {
@@ -57,7 +58,7 @@ func build(program string) error {
 // script makes a program that becomes the real one as soon as there is no file hold.
 func script(path, hold string) error {
 	text := "#!/bin/sh\nwhile [ -e '" + hold + "' ]; do sleep 0.01; done\nexec '" + os.Getenv(forward) + "' \"$@\"\n"
-	return os.WriteFile(path, []byte(text), 0o700)
+	return os.WriteFile(path, []byte(text), 0o755)
 }
 
 // alone runs the test in a network namespace of its own, in a process of its own, and

@@ -3,11 +3,11 @@ package process
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -57,6 +57,9 @@ func (p *Provider) undo(i *instance, why error) error {
 // launch starts a program that outlives this one.
 func (p *Provider) launch(i *instance) (process, error) {
 	program, err := exec.LookPath(p.options.Command[0])
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
 	if err != nil {
 		return process{}, fmt.Errorf("%w: the program of forward proxies: %w", provider.ErrTransient, err)
 	}
@@ -75,12 +78,21 @@ func (p *Provider) launch(i *instance) (process, error) {
 		return process{}, err
 	}
 	defer null.Close()
+	auth, folder, err := p.open(i, program)
+	if err != nil {
+		return process{}, err
+	}
+	defer auth.Close()
+	defer folder.Close()
 	attributes := &os.ProcAttr{
-		Dir: "/", Env: environment(i, p.store.folder(i.Name)), Files: []*os.File{null, log, log, claim},
-		Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: "/", Env: environment(i, p.store.folder(i.Name)), Sys: p.attributes(i),
+		Files: []*os.File{null, log, log, claim, authFile: auth, programFile: folder},
 	}
 	pid, err := p.inside(i, func() (int, error) {
-		child, err := os.StartProcess(program, append([]string{program}, p.arguments(i)...), attributes)
+		child, err := os.StartProcess(filepath.Join(given(programFile), filepath.Base(program)), append([]string{program}, p.arguments(i)...), attributes)
+		if errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w; user %d must be able to run %s", err, nobody, program)
+		}
 		if err != nil {
 			return 0, err
 		}

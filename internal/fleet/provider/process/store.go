@@ -17,7 +17,11 @@ import (
 // store is the directory. An instance is a folder of instances, which appears complete
 // and disappears at once: it is made in, and moved to, the folder scrap, whose content
 // means nothing.
-type store struct{ dir string }
+type store struct {
+	dir string
+	// owner is the user that the processes of instances are of; 0 for whoever starts them.
+	owner int
+}
 
 const (
 	recordFile = "instance.json"
@@ -119,6 +123,9 @@ func (s store) add(i *instance, c provider.Credentials) error {
 	if err := os.Mkdir(auth, 0o700); err != nil {
 		return err
 	}
+	if err := s.give(auth); err != nil {
+		return err
+	}
 	for name, secret := range map[string]string{
 		"username": c.Username, "password": c.Password, "lease-key": string(c.LeaseKey),
 		certificateFile: string(c.TLSCert), keyFile: string(c.TLSKey),
@@ -126,7 +133,11 @@ func (s store) add(i *instance, c provider.Credentials) error {
 		if secret == "" {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(auth, name), []byte(secret), 0o600); err != nil {
+		path := filepath.Join(auth, name)
+		if err := os.WriteFile(path, []byte(secret), 0o600); err != nil {
+			return err
+		}
+		if err := s.give(path); err != nil {
 			return err
 		}
 	}
@@ -134,6 +145,14 @@ func (s store) add(i *instance, c provider.Credentials) error {
 		return err
 	}
 	return os.Rename(folder, s.folder(i.Name))
+}
+
+// give makes a file that of the process which is to read it.
+func (s store) give(path string) error {
+	if s.owner == 0 {
+		return nil
+	}
+	return os.Chown(path, s.owner, s.owner)
 }
 
 // write replaces what is kept of an instance.
