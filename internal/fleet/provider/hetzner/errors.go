@@ -52,7 +52,7 @@ func (p *Provider) CreateError(ctx context.Context, id, operation string) error 
 	if err != nil {
 		return nil //nolint:nilerr // none is known
 	}
-	client, err := p.projects.client(at.project)
+	client, err := p.client(at.project)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,9 @@ type Provider struct {
 	o        Options
 	projects *projects
 	own      string // the project that creates go to
-	all      bool   // lists go over all projects
+	// mine is that of the Secret that this provider was configured with; nil where calls
+	// go to all projects. Another Secret may give another project the same name.
+	mine *hcloud.Client
 }
 
 var (
@@ -49,9 +51,9 @@ var (
 
 // New returns a provider. It makes no request.
 func New(o Options) *Provider {
-	p := &Provider{o: o, projects: newProjects(), own: unnamed, all: true}
+	p := &Provider{o: o, projects: newProjects(), own: unnamed}
 	if o.Token != "" {
-		p.projects.add(unnamed, o.Token, o.client(o.Token))
+		p.projects.add(unnamed, o.Token, o.client)
 	}
 	return p
 }
@@ -77,7 +79,7 @@ func (p *Provider) Create(ctx context.Context, r provider.CreateRequest) (provid
 	if err != nil {
 		return provider.Instance{}, fmt.Errorf("%w: %w", provider.ErrPermanent, err)
 	}
-	client, err := p.projects.client(p.own)
+	client, err := p.client(p.own)
 	if err != nil {
 		return provider.Instance{}, err
 	}
@@ -147,7 +149,7 @@ func (p *Provider) find(ctx context.Context, id string) (place, *hcloud.Server, 
 	if err != nil {
 		return at, nil, nil, err
 	}
-	client, err := p.projects.client(at.project)
+	client, err := p.client(at.project)
 	if err != nil {
 		return at, nil, nil, err
 	}
@@ -179,7 +181,7 @@ func (p *Provider) ListByTag(ctx context.Context, cluster string) ([]provider.In
 
 func (p *Provider) list(ctx context.Context, selector string) ([]provider.Instance, error) {
 	names := []string{p.own}
-	if p.all {
+	if p.mine == nil {
 		names = p.projects.names()
 	}
 	var found []provider.Instance
@@ -203,7 +205,7 @@ func (p *Provider) list(ctx context.Context, selector string) ([]provider.Instan
 
 // project lists the servers of one project, all or none.
 func (p *Provider) project(ctx context.Context, name, selector string) ([]provider.Instance, error) {
-	client, err := p.projects.client(name)
+	client, err := p.client(name)
 	if err != nil {
 		return nil, err
 	}

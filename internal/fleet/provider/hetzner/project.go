@@ -40,12 +40,22 @@ type project struct {
 
 func newProjects() *projects { return &projects{list: make(map[string]project)} }
 
-func (p *projects) add(name, token string, client *hcloud.Client) {
+// add returns the client of a token, which is the project's from now on.
+func (p *projects) add(name, token string, client func(token string) *hcloud.Client) *hcloud.Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.list[name].token != token {
-		p.list[name] = project{token, client}
+		p.list[name] = project{token, client(token)}
 	}
+	return p.list[name].client
+}
+
+// client is that of a project: of our own Secret if that names it.
+func (p *Provider) client(name string) (*hcloud.Client, error) {
+	if p.mine != nil && name == p.own {
+		return p.mine, nil
+	}
+	return p.projects.client(name)
 }
 
 func (p *projects) client(name string) (*hcloud.Client, error) {
@@ -88,6 +98,5 @@ func (p *Provider) Configured(config map[string][]byte) (provider.Provider, erro
 	case !projectName.MatchString(name):
 		return nil, fmt.Errorf("%w: key %s: %q: a project's name has at most 63 small letters, digits and dashes, and begins with a letter", provider.ErrPermanent, ProjectKey, name)
 	}
-	p.projects.add(name, token, p.o.client(token))
-	return &Provider{o: p.o, projects: p.projects, own: name}, nil
+	return &Provider{o: p.o, projects: p.projects, own: name, mine: p.projects.add(name, token, p.o.client)}, nil
 }

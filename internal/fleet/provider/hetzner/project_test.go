@@ -69,13 +69,38 @@ func TestTokenChanges(t *testing.T) {
 	if _, err := all.Get(t.Context(), made.ID); err == nil {
 		t.Error("a revoked token works")
 	}
-	if _, err := all.Configured(config(next, "second")); err != nil {
+	renewed, err := all.Configured(config(next, "second"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]provider.Provider{"all": all, "old": old} {
+	for name, p := range map[string]provider.Provider{"all": all, "renewed": renewed} {
 		if got, err := p.Get(t.Context(), made.ID); err != nil || got.ID != made.ID {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
+	}
+}
+
+// TestProjectsOfOneName: two Secrets may name different projects alike. What one of them
+// has is never taken for gone because it is not in the other.
+func TestProjectsOfOneName(t *testing.T) {
+	w := newWorld(t)
+	all := w.open(ours)
+	one, err := all.Configured(config(firstToken, "egress"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := one.Create(t.Context(), w.Request(ours, uid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all.Configured(config(secondToken, "egress")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := one.Get(t.Context(), made.ID); err != nil || got.ID != made.ID {
+		t.Errorf("get %s: %v, %v", made.ID, got, err)
+	}
+	if found, err := one.Find(t.Context(), ours, uid); err != nil || len(found) != 1 {
+		t.Errorf("found %v, %v; want one", found, err)
 	}
 }
 
