@@ -113,12 +113,18 @@ func (p *partial) error() error {
 	return &p.PartialError
 }
 
-// add makes the folder of a new instance.
-func (s store) add(i *instance, c provider.Credentials) error {
+// add makes the folder of a new instance. What cannot be completed is removed at once:
+// it holds credentials, and a disk that is full would be filled further by each attempt.
+func (s store) add(i *instance, c provider.Credentials) (err error) {
 	folder, err := os.MkdirTemp(s.scrap(), "new-")
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(folder)
+		}
+	}()
 	auth := filepath.Join(folder, authFolder)
 	if err := os.Mkdir(auth, 0o700); err != nil {
 		return err
