@@ -86,6 +86,7 @@ func TestFleetTellsAllErrorsAtOnce(t *testing.T) {
 		"pods without":         {map[string]string{"config": dir, "providers": "kubernetes"}, nil, []string{"makes pods for Proxies of a cluster"}},
 		"download half":        {map[string]string{"config": dir, "forward-url": "https://example.com/f"}, nil, []string{"--forward-sha256: is missing"}},
 		"checksum alone":       {map[string]string{"config": dir, "forward-sha256": strings.Repeat("ab", 32)}, nil, []string{"--forward-url: is missing"}},
+		"short lease":          {map[string]string{"kubeconfig": "/dev/null", "lease-duration": "1s"}, nil, []string{`--lease-duration: "1s" must be a duration from 3s to 10m, for example 10m`}},
 		"no program":           {map[string]string{"config": dir, "forward-binary": "/nowhere"}, nil, []string{`--forward-binary: "/nowhere" does not exist`}},
 		"variable":             {map[string]string{"config": dir}, []string{"GATEHOUSE_FLEET_PROVIDER_RATE=x"}, []string{`$GATEHOUSE_FLEET_PROVIDER_RATE: "x" must be`}},
 		"no directory of ours": {map[string]string{"config": ""}, nil, []string{"--config: is empty"}},

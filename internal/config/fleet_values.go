@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,11 +65,13 @@ func setSpan(to *time.Duration, values []string, least, most time.Duration) erro
 
 // short writes 24h0m0s as 24h.
 func short(d time.Duration) string {
-	text := strings.TrimSuffix(d.String(), "0s")
-	if text == "" || !strings.HasSuffix(text, "m") {
-		return d.String()
+	switch {
+	case d >= time.Hour && d%time.Hour == 0:
+		return strconv.Itoa(int(d/time.Hour)) + "h"
+	case d >= time.Minute && d%time.Minute == 0:
+		return strconv.Itoa(int(d/time.Minute)) + "m"
 	}
-	return strings.TrimSuffix(text, "0m")
+	return d.String()
 }
 
 func setOnOff(to *bool, values []string) error {
