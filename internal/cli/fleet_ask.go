@@ -64,7 +64,7 @@ func (s *session) whyProxy(ctx context.Context, cmd *cobra.Command, t target, fo
 	if err != nil {
 		return usage(err)
 	}
-	v, err := fleetapi.Why(ctx, c, proxyName(t.name))
+	v, err := fleetapi.Why(ctx, c, t.name)
 	if absent, ok := errors.AsType[*admin.AbsentError](err); ok {
 		return errors.Join(s.printNeverSeen(format, absent.NeverSeen), &exit{code: 1})
 	}
@@ -72,14 +72,6 @@ func (s *session) whyProxy(ctx context.Context, cmd *cobra.Command, t target, fo
 		return err
 	}
 	return errors.Join(s.printVerdict(format, v), checked(check, v))
-}
-
-// proxyName puts the default namespace before a name alone.
-func proxyName(name string) string {
-	if strings.Contains(name, "/") {
-		return name
-	}
-	return "default/" + name
 }
 
 // fleetClient is for a command that may also ask a gateway: --admin-address is where

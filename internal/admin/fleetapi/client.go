@@ -2,7 +2,9 @@ package fleetapi
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
@@ -19,10 +21,38 @@ func List(ctx context.Context, c admin.Client) (explain.List, error) {
 	return admin.Ask[explain.List](ctx, c, "/v1/fleet")
 }
 
-// Why asks for the verdict of one Proxy, "namespace/name". The error is an
-// [admin.AbsentError] when it was never seen.
+// Why asks for the verdict of one Proxy, "namespace/name". A name alone is that of the
+// Proxy in namespace default, or else of the only one that is called so. The error is
+// an [admin.AbsentError] when it was never seen.
 func Why(ctx context.Context, c admin.Client, name string) (verdict.Verdict, error) {
 	c.Start = Start
-	namespace, name, _ := strings.Cut(name, "/")
+	namespace, name, whole := strings.Cut(name, "/")
+	if !whole {
+		var err error
+		if namespace, name, err = meant(ctx, c, namespace); err != nil {
+			return verdict.Verdict{}, err
+		}
+	}
 	return admin.Ask[verdict.Verdict](ctx, c, "/v1/fleet/"+url.PathEscape(namespace)+"/"+url.PathEscape(name))
+}
+
+// meant finds the namespace of a name alone.
+func meant(ctx context.Context, c admin.Client, alone string) (namespace, name string, err error) {
+	list, err := List(ctx, c)
+	if err != nil {
+		return "", "", err
+	}
+	var of []string
+	for _, r := range list.Items {
+		if r.Name == alone {
+			of = append(of, r.Namespace)
+		}
+	}
+	if len(of) == 1 {
+		return of[0], alone, nil
+	}
+	if len(of) == 0 || slices.Contains(of, "default") {
+		return "default", alone, nil
+	}
+	return "", "", fmt.Errorf("namespaces %s each have a Proxy %s: name one, as NAMESPACE/%s", strings.Join(of, ", "), alone, alone)
 }

@@ -12,11 +12,15 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/explain"
 )
 
-// shell knows one Proxy, or fails.
-type shell struct{ err error }
+// shell knows one Proxy, and those of more, or fails.
+type shell struct {
+	err  error
+	more []explain.Known
+}
 
 func (s shell) Fleet(context.Context) (explain.Fleet, error) {
-	return explain.Fleet{Source: "directory /x", Proxies: []explain.Known{{Namespace: "crawl", Name: "fra-1", Origin: "a.yaml:1"}}}, s.err
+	proxies := append([]explain.Known{{Namespace: "crawl", Name: "fra-1", Origin: "a.yaml:1"}}, s.more...)
+	return explain.Fleet{Source: "directory /x", Proxies: proxies}, s.err
 }
 
 func (s shell) Ready() error { return s.err }
@@ -42,6 +46,28 @@ func TestAnswers(t *testing.T) {
 	_, err = Why(t.Context(), c, "crawl/fra-2")
 	if absent, ok := errors.AsType[*admin.AbsentError](err); !ok || len(absent.Closest) != 1 || absent.Closest[0] != "crawl/fra-1" {
 		t.Errorf("error %v of a Proxy that was never seen", err)
+	}
+}
+
+// TestANameAlone is of namespace default, or else the only one that is called so.
+func TestANameAlone(t *testing.T) {
+	c := asks(t, shell{more: []explain.Known{
+		{Namespace: "default", Name: "both"},
+		{Namespace: "crawl", Name: "both"},
+		{Namespace: "a", Name: "many"},
+		{Namespace: "b", Name: "many"},
+	}})
+	for name, want := range map[string]string{"fra-1": "crawl", "both": "default"} {
+		if v, err := Why(t.Context(), c, name); err != nil || v.Object.Namespace != want {
+			t.Errorf("%s: %+v, error %v", name, v.Object, err)
+		}
+	}
+	if _, err := Why(t.Context(), c, "many"); err == nil || err.Error() != "namespaces a, b each have a Proxy many: name one, as NAMESPACE/many" {
+		t.Errorf("error %v where two are called so", err)
+	}
+	_, err := Why(t.Context(), c, "none")
+	if absent, ok := errors.AsType[*admin.AbsentError](err); !ok || absent.Name != "default/none" {
+		t.Errorf("error %v where none is called so", err)
 	}
 }
 
