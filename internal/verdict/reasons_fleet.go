@@ -55,7 +55,7 @@ var (
 	TransientError = Reason{
 		Name: "TransientError", Class: OutcomeClass,
 		Meaning: "A step failed; it is tried again with growing pauses.",
-		Remedy:  "Nothing, unless it stays; the message is the provider's.",
+		Remedy:  "Nothing, unless it stays: then mend what the message names.",
 	}
 	ProvisioningTimeout = Reason{
 		Name: "ProvisioningTimeout", Class: OutcomeClass,
