@@ -99,6 +99,9 @@ func (c *fleetCheck) source() {
 		}
 	default:
 		c.checkDirectory()
+		if c.StateDir == "" {
+			c.fail("stateDir", "", "is empty, and there is no home directory to have one in; name a directory that is kept")
+		}
 		for _, key := range []string{"kubeconfig", "kubeContext", "watchNamespaces", "leaseDuration"} {
 			if c.isGiven(key) {
 				c.fail(key, "", "contradicts --config: Proxies are those of a directory or of a cluster; leave one of the two out")

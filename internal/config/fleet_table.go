@@ -24,7 +24,7 @@ func fleetFilesTable(f *Fleet) []*setting {
 		{Setting{
 			Key: "stateDir", Value: "DIR", Default: stateHome + "/gatehouse-fleet",
 			Usage: "directory of the fleet's own knowledge, with --config; whoever loses it loses track of the instances",
-		}, func(v []string) error { return setDirectory(&f.StateDir, v) }, false},
+		}, func(v []string) error { return setStateDir(&f.StateDir, v) }, false},
 		{Setting{
 			Key: "allowMassDelete", Default: "false",
 			Usage: "let more than half of the Proxies of --config go at once",

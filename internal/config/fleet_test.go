@@ -53,6 +53,24 @@ func TestFleetOfAClusterMakesPods(t *testing.T) {
 	}
 }
 
+// TestAPodHasNoHome, and a fleet of a directory must be told where its state is.
+func TestAPodHasNoHome(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(kubeconfig, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	homeless := func(flags map[string]string) error {
+		_, err := LoadFleet(Source{Flag: func(name string) ([]string, bool) { v, ok := flags[name]; return []string{v}, ok }})
+		return err
+	}
+	if err := homeless(map[string]string{"kubeconfig": kubeconfig}); err != nil {
+		t.Error(err)
+	}
+	if err := homeless(map[string]string{"config": t.TempDir()}); err == nil || !strings.Contains(err.Error(), "--state-dir: is empty, and there is no home directory") {
+		t.Error(err)
+	}
+}
+
 // TestFleetTellsAllErrorsAtOnce: each line names the flag, the value and the remedy.
 func TestFleetTellsAllErrorsAtOnce(t *testing.T) {
 	dir := t.TempDir()

@@ -115,3 +115,11 @@ func setSHA256(to *string, values []string) error {
 	*to = strings.ToLower(v)
 	return nil
 }
+
+// setStateDir takes an empty one: a pod has no home directory, and needs none.
+func setStateDir(to *string, values []string) error {
+	if strings.Join(values, "") == "" {
+		return nil
+	}
+	return setDirectory(to, values)
+}
