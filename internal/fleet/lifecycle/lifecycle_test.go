@@ -193,3 +193,28 @@ func TestTheSameStateGivesTheSameAction(t *testing.T) {
 		t.Errorf("the object was changed: %+v", p.Status)
 	}
 }
+
+// TestAClockThatWasAhead: a time that is still to come holds up no create.
+func TestAClockThatWasAhead(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for name, c := range map[string]struct {
+		since time.Time
+		want  time.Duration
+	}{
+		"just now":      {now, 10 * time.Second},
+		"lately":        {now.Add(-4 * time.Second), 6 * time.Second},
+		"in three days": {now.Add(72 * time.Hour), 0},
+	} {
+		p := proxy()
+		draft{p: p}.waiting(egress_v1alpha1.ReasonProvisioning, "")
+		p.Status.Attempts, p.Status.InstanceCreatedAt = 2, new(meta_v1.NewTime(c.since))
+		if got := held(p, now); got != c.want {
+			t.Errorf("after a create of %s it is held for %s, want %s", name, got, c.want)
+		}
+		draft{p: p}.waiting(egress_v1alpha1.ReasonQuotaExceeded, "")
+		p.Status.LastError = &egress_v1alpha1.LastError{Time: meta_v1.NewTime(c.since)}
+		if got := held(p, now); (got > 0) != (c.want > 0) || got > QuotaRetry {
+			t.Errorf("after a quota of %s it is held for %s", name, got)
+		}
+	}
+}

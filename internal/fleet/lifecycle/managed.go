@@ -103,11 +103,20 @@ func held(p *egress_v1alpha1.Proxy, now time.Time) time.Duration {
 	case changed(p):
 		return 0
 	case reason(p) == egress_v1alpha1.ReasonQuotaExceeded && st.LastError != nil:
-		return st.LastError.Time.Add(QuotaRetry).Sub(now)
+		return rest(st.LastError.Time, QuotaRetry, now)
 	case st.InstanceCreatedAt != nil:
-		return st.InstanceCreatedAt.Add(Backoff(st.Attempts)).Sub(now)
+		return rest(*st.InstanceCreatedAt, Backoff(st.Attempts), now)
 	}
 	return 0
+}
+
+// rest returns what is left of a pause since a time. One that is still to come is of a
+// clock that was ahead, of an earlier leader perhaps, and holds up nothing.
+func rest(since meta_v1.Time, pause time.Duration, now time.Time) time.Duration {
+	if since.After(now) {
+		return 0
+	}
+	return since.Add(pause).Sub(now)
 }
 
 // adopt makes an instance that was just created, or found, that of the Proxy. It may
