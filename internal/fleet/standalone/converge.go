@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone/state"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
@@ -147,11 +149,22 @@ func (f *Fleet) judgeLoss() (time.Duration, error) {
 		f.queue.Add(key)
 	}
 	for key := range f.documents.lostSecrets {
+		if f.leavingNeeds(key) {
+			continue // its end wakes converge
+		}
 		f.Objects.setSecret(key, nil)
 		delete(f.documents.lostSecrets, key)
 		f.enqueueUsers(key)
 	}
 	return 0, nil
+}
+
+// leavingNeeds says whether a Proxy that is being deleted needs a Secret for it: that of
+// its provider's account often goes with it, in the same file.
+func (f *Fleet) leavingNeeds(secret types.NamespacedName) bool {
+	return slices.ContainsFunc(f.Objects.Records(), func(r *state.Record) bool {
+		return r.Proxy.DeletionTimestamp != nil && r.Proxy.Namespace == secret.Namespace && slices.Contains(lifecycle.SecretNames(r.Proxy), secret.Name)
+	})
 }
 
 // loss counts what is missing, and notes since when.

@@ -122,3 +122,33 @@ func TestADocumentThatComesBack(t *testing.T) {
 		t.Error("it has the earlier UID")
 	}
 }
+
+// TestAnAccountThatGoesWithItsProxy stays known until the Proxy is gone: how else would
+// its instance be deleted?
+func TestAnAccountThatGoesWithItsProxy(t *testing.T) {
+	m := newMachine(t)
+	m.write("others.yaml", managed("b")+managed("c"))
+	m.write("a.yaml", strings.Replace(managed("a"), "process}", "hetzner, machineType: cx23, providerConfigRef: {name: account}}", 1)+
+		"---\napiVersion: v1\nkind: Secret\nmetadata: {name: account}\nstringData: {token: t, project: p}\n")
+	m.start()
+	m.eventually("created", m.finalized("a"))
+	m.core.mu.Lock()
+	m.core.fail = func(key types.NamespacedName) error {
+		if key.Name == "a" {
+			return errors.New("the instance does not go")
+		}
+		return nil
+	}
+	m.core.mu.Unlock()
+	m.remove("a.yaml")
+	m.eventually("being deleted", func() bool { return m.known("a").Proxy.DeletionTimestamp != nil })
+	key := types.NamespacedName{Namespace: "default", Name: "account"}
+	if _, err := m.objects.Secret(t.Context(), key); err != nil {
+		t.Errorf("while the Proxy is being deleted: %v", err)
+	}
+	m.core.mu.Lock()
+	m.core.fail = nil
+	m.core.mu.Unlock()
+	m.eventually("gone", m.gone("a"))
+	m.eventually("forgotten", func() bool { _, err := m.objects.Secret(t.Context(), key); return err != nil })
+}
