@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/cloudinit"
 )
 
 // LoadedFleet is a configuration of a fleet and where it came from.
@@ -210,6 +212,11 @@ func (c *fleetCheck) download() {
 	}
 	if c.Forward.SHA256 != "" && c.Forward.URL == "" && !c.isGiven("forwardUrl") {
 		c.fail("forwardUrl", "", "is missing: --forward-sha256 is the checksum of what it answers")
+	}
+	if c.Forward.URL != "" && c.Forward.SHA256 != "" {
+		if err := (cloudinit.Forward{URL: c.Forward.URL, SHA256: c.Forward.SHA256}).Validate(); err != nil {
+			c.fail("forwardUrl", "", err.Error())
+		}
 	}
 }
 

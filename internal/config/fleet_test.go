@@ -103,6 +103,7 @@ func TestFleetTellsAllErrorsAtOnce(t *testing.T) {
 		"one port":             {map[string]string{"config": dir, "admin-address": "127.0.0.1:1", "metrics-address": "127.0.0.1:1"}, nil, []string{`--metrics-address: "127.0.0.1:1" is also --admin-address`}},
 		"pods without":         {map[string]string{"config": dir, "providers": "kubernetes"}, nil, []string{"makes pods for Proxies of a cluster"}},
 		"download half":        {map[string]string{"config": dir, "forward-url": "https://example.com/f"}, nil, []string{"--forward-sha256: is missing"}},
+		"download in clear":    {map[string]string{"config": dir, "forward-url": "http://example.com/f", "forward-sha256": strings.Repeat("ab", 32)}, nil, []string{`--forward-url: "http://example.com/f" is no https URL`}},
 		"checksum alone":       {map[string]string{"config": dir, "forward-sha256": strings.Repeat("ab", 32)}, nil, []string{"--forward-url: is missing"}},
 		"short lease":          {map[string]string{"kubeconfig": "/dev/null", "lease-duration": "1s"}, nil, []string{`--lease-duration: "1s" must be a duration from 3s to 10m, for example 10m`}},
 		"no program":           {map[string]string{"config": dir, "forward-binary": "/nowhere"}, nil, []string{`--forward-binary: "/nowhere" does not exist`}},
