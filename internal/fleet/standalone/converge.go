@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
-	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone/state"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
@@ -163,7 +162,7 @@ func (f *Fleet) judgeLoss() (time.Duration, error) {
 // its provider's account often goes with it, in the same file.
 func (f *Fleet) leavingNeeds(secret types.NamespacedName) bool {
 	return slices.ContainsFunc(f.Objects.Records(), func(r *state.Record) bool {
-		return r.Proxy.DeletionTimestamp != nil && r.Proxy.Namespace == secret.Namespace && slices.Contains(lifecycle.SecretNames(r.Proxy), secret.Name)
+		return r.Proxy.DeletionTimestamp != nil && needs(r.Proxy, secret)
 	})
 }
 

@@ -139,7 +139,7 @@ func (f *Fleet) poke() {
 // enqueueUsers lets the Proxies that refer to a Secret look at it.
 func (f *Fleet) enqueueUsers(secret types.NamespacedName) {
 	for _, r := range f.Objects.Records() {
-		if r.Proxy.Namespace == secret.Namespace && refersTo(r.Proxy, secret.Name) {
+		if needs(r.Proxy, secret) {
 			f.queue.Add(types.NamespacedName{Namespace: r.Proxy.Namespace, Name: r.Proxy.Name})
 		}
 	}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 	"github.com/gatehouse-proxy/gatehouse/internal/snapshot"
@@ -102,12 +104,9 @@ func firstLine(err error) string {
 	return text
 }
 
-// refersTo reports whether a Proxy needs a Secret of its namespace.
-func refersTo(p *egress_v1alpha1.Proxy, secret string) bool {
-	s := p.Spec
-	return s.Auth != nil && s.Auth.SecretRef.Name == secret ||
-		s.ProviderConfigRef != nil && s.ProviderConfigRef.Name == secret ||
-		s.CloudInit != nil && s.CloudInit.SecretRef != nil && s.CloudInit.SecretRef.Name == secret
+// needs says whether a Proxy needs a Secret now.
+func needs(p *egress_v1alpha1.Proxy, secret types.NamespacedName) bool {
+	return p.Namespace == secret.Namespace && slices.Contains(lifecycle.SecretNames(p), secret.Name)
 }
 
 // tell logs findings that are news.
