@@ -26,7 +26,7 @@ func TestKillOverAnAPIServer(t *testing.T) {
 	label := clusterUID(t, admin)
 	exhaust(t, everyChange, func(t *testing.T) *stage {
 		c := newClock()
-		return &stage{newClusterStore(t, admin, label), newGCEWorld(t, url, c), c}
+		return &stage{store: newClusterStore(t, admin, label, key.Namespace), world: newGCEWorld(t, url, c), clock: c}
 	})
 }
 
@@ -61,16 +61,16 @@ func clusterUID(t *testing.T, c client.Client) string {
 	return string(system.UID)
 }
 
-// clusterStore is a real API server.
+// clusterStore is a namespace of a real API server, whatever the paths call it.
 type clusterStore struct {
 	client.Client
-	label string
+	label, namespace string
 }
 
 // newClusterStore empties the namespace.
-func newClusterStore(t *testing.T, c client.Client, label string) *clusterStore {
+func newClusterStore(t *testing.T, c client.Client, label, namespace string) *clusterStore {
 	t.Helper()
-	s := &clusterStore{c, label}
+	s := &clusterStore{c, label, namespace}
 	for _, p := range s.proxies(t) {
 		s.must(t, c.Patch(t.Context(), p, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":[]}}`))))
 		s.must(t, client.IgnoreNotFound(c.Delete(t.Context(), p)))
@@ -90,6 +90,7 @@ func (s *clusterStore) cluster() string            { return s.label }
 
 func (s *clusterStore) create(t *testing.T, p *egress_v1alpha1.Proxy) {
 	t.Helper()
+	p.Namespace = s.namespace
 	s.must(t, s.Create(t.Context(), p))
 }
 
@@ -97,7 +98,7 @@ func (s *clusterStore) edit(t *testing.T, key types.NamespacedName, change func(
 	t.Helper()
 	s.must(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var p egress_v1alpha1.Proxy
-		if err := s.Get(t.Context(), key, &p); err != nil {
+		if err := s.Get(t.Context(), types.NamespacedName{Namespace: s.namespace, Name: key.Name}, &p); err != nil {
 			return err
 		}
 		change(&p)
@@ -107,12 +108,12 @@ func (s *clusterStore) edit(t *testing.T, key types.NamespacedName, change func(
 
 func (s *clusterStore) remove(t *testing.T, key types.NamespacedName) {
 	t.Helper()
-	s.must(t, s.Delete(t.Context(), &egress_v1alpha1.Proxy{Namespace: key.Namespace, Name: key.Name}))
+	s.must(t, s.Delete(t.Context(), &egress_v1alpha1.Proxy{Namespace: s.namespace, Name: key.Name}))
 }
 
 func (s *clusterStore) secret(t *testing.T, key types.NamespacedName, data map[string][]byte) {
 	t.Helper()
-	secret := &core_v1.Secret{Namespace: key.Namespace, Name: key.Name, Data: data}
+	secret := &core_v1.Secret{Namespace: s.namespace, Name: key.Name, Data: data}
 	err := s.Create(t.Context(), secret)
 	if api_errors.IsAlreadyExists(err) {
 		err = s.Update(t.Context(), secret)
@@ -123,7 +124,7 @@ func (s *clusterStore) secret(t *testing.T, key types.NamespacedName, data map[s
 func (s *clusterStore) proxies(t *testing.T) (all []*egress_v1alpha1.Proxy) {
 	t.Helper()
 	var list egress_v1alpha1.ProxyList
-	s.must(t, s.List(context.WithoutCancel(t.Context()), &list))
+	s.must(t, s.List(context.WithoutCancel(t.Context()), &list, client.InNamespace(s.namespace)))
 	for i := range list.Items {
 		all = append(all, &list.Items[i])
 	}

@@ -20,7 +20,7 @@ func TestKillOverAStateDirectory(t *testing.T) {
 	url := startCloud(t)
 	exhaust(t, everyPlace, func(t *testing.T) *stage {
 		c := newClock()
-		return &stage{newFilesStore(t, c), newGCEWorld(t, url, c), c}
+		return &stage{store: newFilesStore(t, c), world: newGCEWorld(t, url, c), clock: c}
 	})
 }
 

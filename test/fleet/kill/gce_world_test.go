@@ -81,6 +81,12 @@ func newGCEWorld(t *testing.T, url string, c *clock) *gceWorld {
 	return w
 }
 
+// hurry has nothing take time.
+func (w *gceWorld) hurry(t *testing.T) {
+	t.Helper()
+	w.must(t, w.Set(t.Context(), map[string]any{"StageAfter": 0, "RunAfter": 0, "AddressAfter": 0, "GoneAfter": 0}))
+}
+
 func at(m fakegce.Machine) string {
 	return "projects/" + m.Project + "/zones/" + m.Zone + "/instances/" + m.Name
 }

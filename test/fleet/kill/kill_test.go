@@ -18,12 +18,15 @@ func everyPlace(calls []string) (cuts []int) {
 	return cuts
 }
 
+// changes are the calls that the world can tell apart.
+var changes = []string{"apply", "forget", "create", "delete", "patch metadata", "patch status"}
+
 // everyChange is all places that the world can tell apart: between calls that only read,
 // it is as after the last one that wrote.
 func everyChange(calls []string) []int {
 	cuts := []int{0}
 	for i, call := range calls {
-		if slices.Contains([]string{"apply", "forget", "create", "delete", "patch metadata", "patch status"}, call) {
+		if slices.Contains(changes, call) {
 			cuts = append(cuts, i+1)
 		}
 	}

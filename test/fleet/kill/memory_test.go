@@ -25,7 +25,7 @@ func TestKillInMemory(t *testing.T) { exhaust(t, everyPlace, inMemory) }
 
 func inMemory(*testing.T) *stage {
 	c := newClock()
-	return &stage{newMemoryStore(c), newMemoryWorld(c), c}
+	return &stage{store: newMemoryStore(c), world: newMemoryWorld(c), clock: c}
 }
 
 // memoryStore does what an API server does.

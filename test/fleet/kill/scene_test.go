@@ -15,6 +15,7 @@ import (
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
+	"github.com/gatehouse-proxy/gatehouse/test/fleet/fakegce"
 )
 
 // bound is how long, by the stage's time, anything may take until everything is in
@@ -121,6 +122,10 @@ func (sc *scene) state() string {
 // until runs an operator that nobody ends.
 func (sc *scene) until(so func(*scene) bool) {
 	sc.Helper()
+	if sc.processes != nil {
+		sc.processes.until(sc, so)
+		return
+	}
 	if _, done := start(sc.T, sc.stage, -1).run(sc.T, func() bool { return so(sc) }, bound); !done {
 		sc.Fatalf("the path does not begin: %s", sc.state())
 	}
@@ -129,6 +134,10 @@ func (sc *scene) until(so func(*scene) bool) {
 // endAfter runs an operator until it has made such a call, and ends it there.
 func (sc *scene) endAfter(call string) {
 	sc.Helper()
+	if sc.processes != nil {
+		sc.processes.killAt(sc, fakegce.After, call)
+		return
+	}
 	o := start(sc.T, sc.stage, -1)
 	o.after = func(made string) {
 		if made == call {

@@ -5,25 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone/state"
 	"github.com/gatehouse-proxy/gatehouse/test/fleet/fakegce"
-	"github.com/gatehouse-proxy/gatehouse/test/rig"
 )
-
-// gatehouse is the real binary, built once.
-var gatehouse = sync.OnceValues(func() (string, error) { return rig.Build(context.Background(), programs) })
-
-// patience is how long a real process may take; it only ends what would never.
-const patience = 2 * time.Minute
 
 // TestSIGKILL kills the real binary while a call of it hangs, once on every path and at
 // its most dangerous call: what was asked for is carried out, and nobody has heard of it.
@@ -97,12 +86,11 @@ func TestSIGKILL(t *testing.T) {
 type machineRoom struct {
 	*testing.T
 	*gceWorld
+	*binary
 	config, state string
 	port          int
 	retry         string
 	first         string // hash of the instance that ran first
-	process       *exec.Cmd
-	log           strings.Builder
 }
 
 const others = "others"
@@ -111,7 +99,7 @@ func newMachineRoom(t *testing.T) *machineRoom {
 	t.Helper()
 	m := &machineRoom{T: t, config: t.TempDir(), state: filepath.Join(t.TempDir(), "state"), port: 3128}
 	m.gceWorld = newGCEWorld(t, startCloud(t), newClock())
-	m.must(t, m.Set(t.Context(), map[string]any{"StageAfter": 0, "RunAfter": 0, "AddressAfter": 0, "GoneAfter": 0}))
+	m.hurry(t)
 	m.must(t, m.Place(t.Context(), fakegce.Machine{Project: project, Zone: m.zones()[0], Name: others, Labels: map[string]string{
 		egress_v1alpha1.UIDLabel: nobodys(), egress_v1alpha1.ClusterLabel: theirs,
 	}}))
@@ -119,14 +107,7 @@ func newMachineRoom(t *testing.T) *machineRoom {
 	for _, name := range []string{"b", "c", "d"} { // so that a is never most of the fleet
 		m.put(name+".yaml", fmt.Sprintf("apiVersion: egress.gatehouse.dev/v1alpha1\nkind: Proxy\nmetadata: {name: %s, namespace: crawl}\nspec: {mode: External, endpoint: {host: 192.0.2.1, port: 3128}}\n", name))
 	}
-	t.Cleanup(func() {
-		if m.process != nil {
-			m.kill()
-		}
-		if t.Failed() {
-			t.Log(m.log.String())
-		}
-	})
+	m.binary = newBinary(t, "--config", m.config, "--state-dir", m.state, "--gcp-endpoint", m.URL)
 	return m
 }
 
@@ -155,25 +136,6 @@ spec:
 
 func (m *machineRoom) erase() { m.must(m.T, os.Remove(filepath.Join(m.config, "a.yaml"))) }
 
-// start runs the fleet.
-func (m *machineRoom) start() {
-	m.Helper()
-	program, err := gatehouse()
-	m.must(m.T, err)
-	m.process = exec.Command(program, "fleet", "--config", m.config, "--state-dir", m.state, "--providers", "gcp",
-		"--gcp-project", project, "--gcp-endpoint", m.URL, "--gcp-read-operations=true",
-		"--gc-interval", "1s", "--gc-min-age", "1s", "--admin-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0")
-	m.process.Stdout, m.process.Stderr = &m.log, &m.log
-	m.must(m.T, m.process.Start())
-}
-
-// kill gives it no time for anything.
-func (m *machineRoom) kill() {
-	_ = m.process.Process.Kill()
-	_ = m.process.Wait()
-	m.process = nil
-}
-
 // killAt lets the fleet run until it makes such a call, and kills it there.
 func (m *machineRoom) killAt(call fakegce.Fault, act func()) {
 	m.Helper()
@@ -195,21 +157,7 @@ func (m *machineRoom) killAt(call fakegce.Fault, act func()) {
 // eventually waits until it is so.
 func (m *machineRoom) eventually(what string, so func(*machineRoom) error) {
 	m.Helper()
-	ctx, cancel := context.WithTimeout(m.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := so(m)
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			m.Fatalf("%s: not within %s: %v", what, patience, err)
-		case <-tick.C:
-		}
-	}
+	eventually(m.T, what, func() error { return so(m) })
 }
 
 func (m *machineRoom) running() {

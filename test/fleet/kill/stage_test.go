@@ -16,6 +16,8 @@ type stage struct {
 	store
 	world
 	clock *clock
+	// processes are the operators here; nil for those of this process.
+	processes *processes
 }
 
 // store is where Proxies and Secrets are kept.
