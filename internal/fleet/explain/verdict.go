@@ -279,13 +279,16 @@ func (k Known) deleting(now time.Time) []verdict.Step {
 
 // waits says when it is looked at again.
 func (k Known) waits(now time.Time) []verdict.Step {
-	in := span(max(0, k.Next.Sub(now)))
+	in := "in " + span(max(0, k.Next.Sub(now)))
 	switch {
 	case k.Failures > 0:
-		text := fmt.Sprintf("the last step failed, %d in a row: %s; tried again in %s", k.Failures, k.Error, in)
+		if k.Next.IsZero() { // a queue decides, which does not say
+			in = "after a pause that grows"
+		}
+		text := fmt.Sprintf("the last step failed, %d in a row: %s; tried again %s", k.Failures, k.Error, in)
 		return []verdict.Step{verdict.TransientError.Step(verdict.Wait, verdict.Warning, text)}
 	case !k.Next.IsZero():
-		return []verdict.Step{verdict.LooksAgain.Step(verdict.Wait, verdict.OK, "looked at again in "+in)}
+		return []verdict.Step{verdict.LooksAgain.Step(verdict.Wait, verdict.OK, "looked at again "+in)}
 	}
 	return nil
 }

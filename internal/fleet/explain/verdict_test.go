@@ -92,6 +92,7 @@ func TestVerdict(t *testing.T) {
 		"going":            {Known{Proxy: deleted(instance(no, egress_v1alpha1.ReasonDeleting, "its instance is being deleted"))}, verdict.Pending, []string{"delete pending Deleting: its instance is being deleted"}},
 		"going, drains":    {Known{Proxy: deleted(condition(instance(yes, egress_v1alpha1.ReasonCreated, ""), egress_v1alpha1.Draining, yes, egress_v1alpha1.ReasonDeleting, "1 lease"))}, verdict.Pending, []string{"delete pending Draining: 1 lease"}},
 		"cannot go":        {Known{Proxy: deleted(condition(instance(no, egress_v1alpha1.ReasonDeleting, ""), egress_v1alpha1.DeletionBlocked, yes, "Forbidden", "403"))}, verdict.Rejected, []string{"delete rejected DeletionBlocked: blocked since 1m 0s: 403"}},
+		"a step fails":     {Known{Proxy: runs, Failures: 3, Error: "no route"}, verdict.Partial, []string{"wait warning TransientError: the last step failed, 3 in a row: no route; tried again after a pause that grows"}},
 		"a step failed":    {Known{Proxy: runs, Next: now.Add(8 * time.Second), Failures: 3, Error: "disk full"}, verdict.Partial, []string{"wait warning TransientError: the last step failed, 3 in a row: disk full; tried again in 8 s"}},
 		"external":         {Known{Proxy: external}, verdict.Serving, []string{"create ok ExternalEndpoint: somebody else runs it at [2001:db8::1]:8080"}},
 	} {
