@@ -97,7 +97,7 @@ func (c *Controller) checkOnce(ctx context.Context, client kubernetes.Interface)
 func refused(err error) error {
 	switch {
 	case api_errors.IsUnauthorized(err):
-		return &startError{fmt.Sprintf("the Kubernetes API does not know this account: %v; correct KUBECONFIG, or the ServiceAccount of the pod", err)}
+		return &startError{fmt.Sprintf("the Kubernetes API does not know this account: %v; correct --kubeconfig, or the ServiceAccount of the pod", err)}
 	case api_errors.IsForbidden(err):
 		return &startError{fmt.Sprintf("a right is missing: %v; the roles of deploy/fleet give it", err)}
 	}

@@ -142,7 +142,7 @@ func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
 	stranger := o
 	stranger.Config = c.Config()
 	stranger.Config.CertData, stranger.Config.KeyData, stranger.Config.BearerToken = nil, nil, "wrong"
-	expect("no account", stranger, "does not know this account", "correct KUBECONFIG")
+	expect("no account", stranger, "does not know this account", "correct --kubeconfig")
 	poor := o
 	config, err := clientcmd.BuildConfigFromFlags("", c.ServiceAccount(t, ns, "poor"))
 	if err != nil {

@@ -56,7 +56,7 @@ func (n *Network) check() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&header, &data[0]); err != nil || data[0].Effective&needed != needed {
-		return errors.New("network namespaces with processes of another user cannot be made: run as root with all rights, or use loopback addresses")
+		return errors.New("network namespaces with processes of another user cannot be made: run as root with all rights, or use loopback addresses, with --process-network off")
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func choose(pool netip.Prefix) (bridge, error) {
 			return bridge{Name: bridgePrefix + random()[:8], Prefix: prefix}, nil
 		}
 	}
-	return bridge{}, fmt.Errorf("%w: this machine has routes into all of %s already", provider.ErrQuotaExceeded, pool)
+	return bridge{}, fmt.Errorf("%w: this machine has routes into all of %s already: choose another --process-pool", provider.ErrQuotaExceeded, pool)
 }
 
 // leadsInto says whether a route other than the default one overlaps a prefix.

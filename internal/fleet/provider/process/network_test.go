@@ -2,6 +2,7 @@ package process
 
 import (
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestFleetsAtOnce(t *testing.T) {
 		}
 	}
 	third := newWorld(t, pool).Open(t, "ours").(*Provider)
-	if _, err := third.Create(t.Context(), request("ours", uid)); provider.ClassName(err) != "QuotaExceeded" {
+	if _, err := third.Create(t.Context(), request("ours", uid)); provider.ClassName(err) != "QuotaExceeded" || !strings.Contains(err.Error(), "choose another --process-pool") {
 		t.Errorf("a third fleet in a pool for two: %v, want that it waits for one to go", err)
 	}
 	for _, p := range fleets {
