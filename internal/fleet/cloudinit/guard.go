@@ -23,7 +23,7 @@ func refused() (v4, v6 []string) {
 
 // guard lets a user of the instance open connections to the Internet alone: whatever
 // the program that runs as this user believes about a name, the kernel judges the
-// address. Names are still asked for where the resolver is.
+// address. Names are still asked for, by UDP, where the resolver is.
 func guard(user string) string {
 	v4, v6 := refused()
 	return fmt.Sprintf(`#!/usr/sbin/nft -f
@@ -34,7 +34,7 @@ table inet gatehouse_guard {
 		type filter hook output priority filter; policy accept;
 		meta skuid != %q accept
 		ct state established,related accept
-		meta l4proto { tcp, udp } th dport 53 accept
+		udp dport 53 accept
 		fib daddr type local reject
 		ip daddr { %s } reject
 		ip6 daddr { %s } reject

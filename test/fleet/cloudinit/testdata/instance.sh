@@ -36,8 +36,8 @@ class Echo(http.server.BaseHTTPRequestHandler):
     def log_message(self, *a): pass
 http.server.ThreadingHTTPServer(("0.0.0.0", int(sys.argv[1])), Echo).serve_forever()
 P
-for port in 25 80 443 8080; do in_world python3 /run/world.py "$port" & done
-for port in 25 80 443 8080; do
+for port in 25 53 80 443 8080; do in_world python3 /run/world.py "$port" & done
+for port in 25 53 80 443 8080; do
 	until in_world sh -c "python3 -c 'import socket; socket.create_connection((\"44.55.66.1\", $port), 1)'" 2>/dev/null; do sleep 0.05; done
 done
 python3 /run/world.py 8081 & # on the instance itself
@@ -77,6 +77,7 @@ ask "with credentials" --proxy-user crawler:s3cret http://44.55.66.1/
 ask "through a tunnel" --proxy-user crawler:s3cret --proxytunnel http://44.55.66.1:443/
 ask "to a private address" --proxy-user crawler:s3cret http://10.0.0.1/
 ask "to a private address through a tunnel" --proxy-user crawler:s3cret --proxytunnel http://10.0.0.1:443/
+ask "to a port of names at a private address" --proxy-user crawler:s3cret http://10.0.0.1:53/
 ask "to loopback" --proxy-user crawler:s3cret http://127.0.0.1:8081/
 ask "to the instance itself" --proxy-user crawler:s3cret http://44.55.66.2:8081/
 ask "to metadata" --proxy-user crawler:s3cret http://169.254.169.254/
