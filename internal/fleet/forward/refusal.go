@@ -44,6 +44,7 @@ var (
 	errExpect   = &refusalError{http.StatusExpectationFailed, "http_request_error", socks5.GeneralFailure, "only 100-continue can be expected"}
 	errBroken   = &refusalError{http.StatusBadRequest, "http_request_error", socks5.GeneralFailure, "the content of the request cannot be read to its end"}
 	errAuth407  = &refusalError{http.StatusBadGateway, "http_protocol_error", socks5.GeneralFailure, "the target answered 407 as if it were a proxy"}
+	errUpgrade  = &refusalError{http.StatusBadGateway, "http_protocol_error", socks5.GeneralFailure, "the target changed to a protocol that nobody asked for"}
 )
 
 // refuse says what a client is told of err.

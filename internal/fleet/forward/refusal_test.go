@@ -31,6 +31,11 @@ func TestRefusalsSayWhy(t *testing.T) {
 		_, _ = c.in.ReadString('\n')
 		_, _ = io.WriteString(c, "HTTP/1.1 407 x\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n")
 	})
+	switching := listen(t, "tcp", "127.0.0.1:0", func(c *client) {
+		_, _ = c.in.ReadString('\n')
+		_, _ = io.WriteString(c, "HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nx")
+		_, _ = io.Copy(io.Discard, c.in)
+	})
 	p := start(t, func(c *Config) { c.Rules.Allow = c.Rules.Allow[:1] })
 	for name, c := range map[string]struct {
 		method, url string
@@ -50,6 +55,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 		"target closes":      {"GET", "http://" + silent + "/", 502, "connection_terminated"},
 		"target talks SSH":   {"GET", "http://" + garbage + "/", 502, "http_protocol_error"},
 		"target answers 407": {"GET", "http://" + proxyLike + "/", 502, "http_protocol_error"},
+		"target upgrades":    {"GET", "http://" + switching + "/", 502, "http_protocol_error"},
 		"no proxy request":   {"GET", "/index.html", 400, "http_request_error"},
 		"asterisk":           {"OPTIONS", "*", 400, "http_request_error"},
 		"https":              {"GET", "https://example.org/", 400, "http_request_error"},

@@ -14,8 +14,11 @@ func (e *exchange) deliver(req *http.Request, resp *http.Response, keep bool) er
 	defer func() { _ = resp.Body.Close() }()
 	e.touch()
 	e.respond()
-	if resp.StatusCode == http.StatusProxyAuthRequired {
+	switch resp.StatusCode {
+	case http.StatusProxyAuthRequired:
 		return e.answer(req, errAuth407, keep)
+	case http.StatusSwitchingProtocols: // its content has no end, and does not end with ctx
+		return e.answer(req, errUpgrade, keep)
 	}
 	removeHopByHop(resp.Header)
 	resp.Request, resp.Close = req, !keep
