@@ -1,11 +1,18 @@
 package command
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Every flag that is given badly is an error of one line that names the flag, the value
@@ -88,5 +95,60 @@ func TestHelpAndVersion(t *testing.T) {
 				t.Errorf("%s: %d columns: %q", flag, len(line), line)
 			}
 		}
+	}
+}
+
+// What a target sends although nobody asked for it is not logged: it would have the
+// target's words in it, as many as the target likes.
+func TestTargetsDoNotWriteTheLog(t *testing.T) {
+	var standard bytes.Buffer
+	log.SetOutput(&standard)
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
+	target, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		c, err := target.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n")
+		}
+		_, _ = io.Copy(io.Discard, c)
+	}()
+	listen, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listen.Addr().String()
+	_ = listen.Close()
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan int)
+	var out, errs bytes.Buffer
+	go func() {
+		ended <- Main(ctx, []string{"--listen", address, "--allow-destinations", "127.0.0.0/8", "--drain-timeout", "1s"}, &out, &errs)
+	}()
+	var c net.Conn
+	for c, err = net.Dial("tcp", address); err != nil && t.Context().Err() == nil; c, err = net.Dial("tcp", address) {
+		time.Sleep(time.Millisecond)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET http://"+target.Addr().String()+"/ HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-closed // the proxy has seen what came unasked
+	_ = c.Close()
+	end()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit %d: %s", code, errs.String())
+	}
+	if standard.Len() > 0 {
+		t.Errorf("logged: %s", standard.String())
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	standard "log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -39,6 +41,7 @@ func (o Options) Run(ctx context.Context, log *slog.Logger) error {
 	if o.AuthDir != "" && !c.Access.Credentials.Any() {
 		log.Warn("there are no credentials in --auth-dir: whoever reaches the proxy from an allowed source, or from this machine on loopback, may use it", "dir", o.AuthDir)
 	}
+	standard.SetOutput(io.Discard) // net/http logs there what targets send unasked, in their words
 	s := forward.New(c)
 	status, err := o.serveStatus(ctx, s, !statusLoopback)
 	if err != nil {
