@@ -5,7 +5,6 @@ import (
 	_ "embed" // what is asked of a page
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,12 +18,14 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/gatehouse-proxy/gatehouse/test/chrome"
 )
 
 // TestPagesInABrowser loads every page from a file in a real Chromium, in light and
 // dark, on a desk and on a telephone.
 func TestPagesInABrowser(t *testing.T) {
-	browser := startBrowser(t)
+	browser := chrome.Start(t)
 	for name, r := range results() {
 		path := filepath.Join(t.TempDir(), name+".html")
 		if err := os.WriteFile(path, []byte(pageOf(t, r)), 0o600); err != nil {
@@ -94,8 +95,8 @@ func look(browser context.Context, t *testing.T, address, scheme string, width i
 	t.Cleanup(cancel)
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
 	err := chromedp.Do(ctx,
-		call(network.Enable, network.EnableParams{}), call(log.Enable, cdp.Empty{}), call(runtime.Enable, cdp.Empty{}),
-		call(emulation.SetEmulatedMedia, media), chromedp.EmulateViewport(width, 900), chromedp.Navigate(address))
+		chrome.Call(network.Enable, network.EnableParams{}), chrome.Call(log.Enable, cdp.Empty{}), chrome.Call(runtime.Enable, cdp.Empty{}),
+		chrome.Call(emulation.SetEmulatedMedia, media), chromedp.EmulateViewport(width, 900), chromedp.Navigate(address))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,13 +109,6 @@ func look(browser context.Context, t *testing.T, address, scheme string, width i
 	defer mu.Unlock()
 	s.asked = answer
 	return s
-}
-
-func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, command, params)
-		return err
-	})
 }
 
 func (s *seen) see(event any) {
@@ -147,39 +141,4 @@ func keep(ctx context.Context, t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, name), picture, 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// startBrowser runs a Chromium until the test ends, and waits until it is gone.
-func startBrowser(t *testing.T) context.Context {
-	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	t.Cleanup(cancel)
-	ctx, endProcess := chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(endProcess)
-	ctx, endBrowser := chromedp.NewContext(ctx)
-	t.Cleanup(endBrowser)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Errorf("end Chromium: %v", err)
-		}
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start Chromium: %v", err)
-	}
-	return ctx
-}
-
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium-headless-shell", "chromium", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Fatal("no Chromium is installed (run: make chromium)")
-	return ""
 }

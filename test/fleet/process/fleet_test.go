@@ -42,13 +42,18 @@ func newFleet(t *testing.T, flags ...string) *fleet {
 
 func (f *fleet) state() string { return filepath.Join(f.dir, "state") }
 
-// write makes the Proxies of these names the only ones.
-func (f *fleet) write(t *testing.T, names []string) {
+// write makes the Proxies of these names the only ones. Those in open speak SOCKS5 and
+// ask for nothing.
+func (f *fleet) write(t *testing.T, names []string, open ...string) {
 	t.Helper()
 	text := "apiVersion: v1\nkind: Secret\nmetadata: {name: auth, namespace: default}\nstringData: {username: crawler, password: hunter2}\n"
-	for _, name := range names {
+	for _, name := range slices.Concat(names, open) {
+		how := "auth: {secretRef: {name: auth}}"
+		if slices.Contains(open, name) {
+			how = "endpoint: {scheme: socks5}"
+		}
 		text += "---\napiVersion: egress.gatehouse.dev/v1alpha1\nkind: Proxy\nmetadata: {name: " + name + ", namespace: default}\n" +
-			"spec: {mode: Managed, provider: process, auth: {secretRef: {name: auth}}}\n"
+			"spec: {mode: Managed, provider: process, " + how + "}\n"
 	}
 	config := filepath.Join(f.dir, "config")
 	if err := os.MkdirAll(config, 0o700); err != nil {
@@ -89,8 +94,8 @@ func (f *fleet) kill(t *testing.T) {
 
 // instance is what the fleet keeps of one.
 type instance struct {
-	Address string
-	Process struct{ PID int }
+	Address, Scheme string
+	Process         struct{ PID int }
 }
 
 // instances are those that the fleet has, by name.
@@ -126,7 +131,7 @@ func (f *fleet) serving(t *testing.T, it *target, count int) map[string]instance
 	until(t, fmt.Sprintf("%d proxies serve", count), func() bool {
 		all = f.instances()
 		for _, one := range all {
-			if _, status := it.curl(t, one.proxy("http", "hunter2")); status != "200" {
+			if _, status := it.curl(t, one.proxy(one.Scheme, "hunter2")); status != "200" {
 				return false
 			}
 		}
