@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,6 +63,18 @@ func (p *program) watch(cmd *exec.Cmd, ended chan struct{}) {
 	}
 }
 
+// rest waits until no thread of the program runs any more: a signal to stop is only the
+// beginning of that, and a busy machine lets some go on for a while.
+func (p *program) rest() error {
+	var info unix.Siginfo
+	for {
+		err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, &info, unix.WSTOPPED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
 // follow does what is ordered.
 func (p *program) follow(do action) error {
 	if p == nil {
@@ -71,7 +84,10 @@ func (p *program) follow(do action) error {
 	defer p.mu.Unlock()
 	switch do {
 	case freeze:
-		return p.cmd.Process.Signal(unix.SIGSTOP)
+		if err := p.cmd.Process.Signal(unix.SIGSTOP); err != nil {
+			return err
+		}
+		return p.rest()
 	case thaw:
 		return p.cmd.Process.Signal(unix.SIGCONT)
 	case stop:
