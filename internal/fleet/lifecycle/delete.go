@@ -129,6 +129,8 @@ func stuck(s *State, doing string, err error) Action {
 	}
 	err = fmt.Errorf("cannot %s: %w", doing, err)
 	switch {
+	case abandoned(s.Proxy):
+		return disown(s.Proxy)
 	case errors.Is(provider.Class(err), provider.ErrPermanent):
 		return blocked(s, egress_v1alpha1.ReasonPermanentError, err)
 	case definite(err):
