@@ -149,6 +149,11 @@ func (s *running) attempt(ctx context.Context, target discovery.Target, first []
 	return err
 }
 
+// mostRecord is the largest TLS record that PostgreSQL's servers send: that of their
+// buffer. libpq makes room for as much before it reads, and clients that wait with select,
+// as pg_basebackup does, never learn of the rest of a larger one.
+const mostRecord = 8192
+
 // join makes the relay of a session that has reached its server, unless that has left.
 func (s *running) join(ctx context.Context, target discovery.Target, server net.Conn) error {
 	s.mu.Lock()
@@ -159,7 +164,7 @@ func (s *running) join(ctx context.Context, target discovery.Target, server net.
 	s.target.Address, s.server = target, server
 	s.target.Address.Address = server.RemoteAddr().String() // of a name with several addresses, this one
 	s.relay = proxy.NewRelay(s.client, server, proxy.Options{
-		FromA: s.fromClient, FromB: s.fromServer,
+		FromA: s.fromClient, FromB: s.fromServer, Record: mostRecord,
 		Ended: func(who proxy.Party) { s.vanished(ctx, who) },
 	})
 	return nil

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -47,12 +48,26 @@ func (d *direction) take(chunk []byte) bool {
 		return more
 	}
 	d.bytes.Add(int64(len(forward)))
-	n, err := d.to.Write(forward)
+	n, err := d.send(forward)
 	if err != nil {
 		d.bytes.Add(int64(n - len(forward)))
 		d.writeErr = err
 	}
 	return more && err == nil
+}
+
+// send writes all of p, in records that are not larger than the relay's.
+func (d *direction) send(p []byte) (sent int, err error) {
+	most := d.relay.options.Record
+	if _, secure := d.to.(*tls.Conn); !secure || most == 0 {
+		most = len(p)
+	}
+	for sent < len(p) && err == nil {
+		var n int
+		n, err = d.to.Write(p[sent:min(sent+most, len(p))])
+		sent += n
+	}
+	return sent, err
 }
 
 // judge asks the observer how much of a chunk is forwarded, in one step with

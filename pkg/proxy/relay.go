@@ -54,6 +54,9 @@ type Options struct {
 	// last words and close. 0 is DefaultLinger. Negative lets a direction go on
 	// until it ends by itself; End then lingers for DefaultLinger.
 	Linger time.Duration
+	// Record bounds the plaintext of a TLS record that a relay sends; 0 is TLS's own bound
+	// of 16 KiB (RFC 8446, 5.1).
+	Record int
 	// Ended is told, once and beside the rest of the relay, that A or B was the
 	// first to end. It must not block.
 	Ended func(Party)
