@@ -8,11 +8,13 @@ import (
 // Limited returns p with at most so many calls a second, counted over all its accounts;
 // a quarter of a second's calls may come at once after a pause.
 //
-// Creates, deletes and lists, which sweeps ask for and no worker, wait for their turn and
-// go before everything else. Any other call that would have to wait is a
+// Looks at one instance are what there are many of: one that would have to wait is a
 // [ThrottledError] with the time of its turn, and has its place when it asks again: of a
-// thousand that ask forever, each gets as many answers as any other. A wait that the
-// context's deadline would end is refused at once in the same way.
+// thousand that ask forever, each gets as many answers as any other. Every other call is a
+// change, or a question that a step cannot do without once it has looked: it waits for its
+// turn and goes before looks. Were it refused, the step would begin with the next look,
+// and two that are lost could take the turns of each other's questions for ever. A wait
+// that the context's deadline would end is refused at once in the same way.
 func Limited(p Provider, perSecond float64) Provider {
 	l := newLimiter(perSecond)
 	return decorate(p, func(ctx context.Context, op Op, on string, call func(context.Context) error) error {
@@ -60,5 +62,5 @@ type turn struct {
 	on string
 }
 
-// first says whether the call goes before others.
-func (t turn) first() bool { return t.op == OpCreate || t.op == OpDelete || t.op == OpList }
+// first says whether the call waits, and goes before those that do not.
+func (t turn) first() bool { return t.op != OpGet }

@@ -47,6 +47,11 @@ func (c *tally) Get(_ context.Context, id string) (provider.Instance, error) {
 	return provider.Instance{ID: id}, nil
 }
 
+func (c *tally) Find(_ context.Context, _, uid string) ([]provider.Instance, error) {
+	c.note(provider.OpFind, uid)
+	return nil, nil
+}
+
 func (c *tally) ListByTag(_ context.Context, cluster string) ([]provider.Instance, error) {
 	c.note(provider.OpList, cluster)
 	return nil, nil
@@ -68,6 +73,51 @@ const (
 	crowd     = 1000
 	perSecond = 20.0
 )
+
+// TestLostInstancesAreFound: a step that has looked at an instance which is gone searches
+// for it, and begins with the look again when it is refused. However many do so at once,
+// each comes to its search.
+func TestLostInstancesAreFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := &tally{reads: map[string]int{}}
+		p := provider.Limited(calls, perSecond)
+		const lost = 10
+		var found atomic.Int32
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		step := func(id string) error {
+			if _, err := p.Get(ctx, id); err != nil {
+				return err
+			}
+			_, err := p.Find(ctx, "c", id)
+			return err
+		}
+		var all sync.WaitGroup
+		for i := range lost {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					err := step(fmt.Sprint(i))
+					if err == nil {
+						found.Add(1)
+						return
+					}
+					after := time.Second
+					if throttled, ok := errors.AsType[*provider.ThrottledError](err); ok {
+						after = throttled.After
+					}
+					time.Sleep(after)
+				}
+			})
+		}
+		all.Wait()
+		if found.Load() != lost {
+			t.Errorf("%d of %d were found within a minute, after %d calls", found.Load(), lost, len(calls.ops))
+		}
+		if most := lost + lost*2; len(calls.ops) > most {
+			t.Errorf("%d calls for %d steps of two", len(calls.ops), lost)
+		}
+	})
+}
 
 // TestCrowd: a thousand are created at once and looked at every five seconds by three
 // workers. All creates go first, and then every one is looked at as often as any other.
