@@ -1,12 +1,6 @@
 package config
 
-import (
-	"os"
-	"strings"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/validation"
-)
+import "time"
 
 // FleetKubernetes is how the cluster with the Proxies is reached.
 type FleetKubernetes struct {
@@ -56,16 +50,9 @@ func fleetKubernetesTable(f *Fleet) []*setting {
 
 // ownNamespace is the one that this process runs in.
 func (c *fleetCheck) ownNamespace() string {
-	if pod := c.env["POD_NAMESPACE"]; pod != "" {
-		if len(validation.IsDNS1123Label(pod)) > 0 {
-			c.errs = append(c.errs, &Error{From: "$POD_NAMESPACE", Value: pod, Problem: namespaceRule})
-		}
-		return pod
+	name, err := podNamespace(c.env)
+	if err != nil {
+		c.errs = append(c.errs, err)
 	}
-	if text, err := os.ReadFile(accountNamespace); err == nil {
-		if name := strings.TrimSpace(string(text)); name != "" {
-			return name
-		}
-	}
-	return "default"
+	return name
 }

@@ -168,16 +168,26 @@ func (c *postgresCheck) ownNamespace() string {
 	if c.Kubernetes.Namespace != "" {
 		return c.Kubernetes.Namespace
 	}
-	if pod := environment(c.src.Environ)["POD_NAMESPACE"]; pod != "" {
+	name, err := podNamespace(environment(c.src.Environ))
+	if err != nil {
+		c.errs = append(c.errs, err)
+	}
+	return name
+}
+
+// podNamespace is the one of the pod that this process runs in, default without a pod.
+// The error is an [Error] of a name that cannot be one, which is returned beside it.
+func podNamespace(env map[string]string) (name string, err error) {
+	if pod := env["POD_NAMESPACE"]; pod != "" {
 		if len(validation.IsDNS1123Label(pod)) > 0 {
-			c.errs = append(c.errs, &Error{From: "$POD_NAMESPACE", Value: pod, Problem: namespaceRule})
+			err = &Error{From: "$POD_NAMESPACE", Value: pod, Problem: namespaceRule}
 		}
-		return pod
+		return pod, err
 	}
 	if text, err := os.ReadFile(accountNamespace); err == nil {
 		if name := strings.TrimSpace(string(text)); name != "" {
-			return name
+			return name, nil
 		}
 	}
-	return "default"
+	return "default", nil
 }

@@ -37,7 +37,7 @@ func (o *outcomes) note(key types.NamespacedName, after time.Duration, err error
 	var now outcome
 	switch {
 	case err != nil:
-		now = outcome{failures: o.all[key].failures + 1, err: firstLine(err)}
+		now = outcome{failures: o.all[key].failures + 1, err: explain.FirstLine(err)}
 	case after > 0:
 		now.next = time.Now().Add(after)
 	}
@@ -73,11 +73,6 @@ func (o *outcomes) clear() {
 
 func keyOf(p *egress_v1alpha1.Proxy) types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // Ready implements [explain.Shell]: also a process that does not lead is.

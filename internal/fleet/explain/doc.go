@@ -5,6 +5,7 @@ package explain
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
@@ -51,6 +52,12 @@ type Known struct {
 	// Failures counts the steps that failed in a row, Error is the last one's.
 	Failures int
 	Error    string
+}
+
+// FirstLine is what a shell keeps of an error for Known.Error.
+func FirstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // Problem is a document that is refused.

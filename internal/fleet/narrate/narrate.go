@@ -5,11 +5,9 @@ package narrate
 import (
 	"context"
 	"log/slog"
-	"slices"
-
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
@@ -47,14 +45,10 @@ func (t told) PatchMetadata(ctx context.Context, base, p *egress_v1alpha1.Proxy)
 	if err := t.Objects.PatchMetadata(ctx, base, p); err != nil {
 		return err //nolint:wrapcheck // it passes through
 	}
-	if owned(base) && !owned(p) {
+	if lifecycle.Owned(base) && !lifecycle.Owned(p) {
 		t.log.InfoContext(ctx, "proxy is gone", observe.KeyObject, p.Namespace+"/"+p.Name, observe.KeyUID, string(p.UID))
 	}
 	return nil
-}
-
-func owned(p *egress_v1alpha1.Proxy) bool {
-	return slices.Contains(p.Finalizers, egress_v1alpha1.InstanceFinalizer)
 }
 
 // state is what a line is told for. Messages hold times and texts of others: a change of
@@ -70,10 +64,10 @@ type state struct {
 func stateOf(p *egress_v1alpha1.Proxy) state {
 	s := state{
 		phase: p.Status.Phase, instance: p.Status.ProviderID, host: p.Status.IP,
-		draining: meta.IsStatusConditionTrue(p.Status.Conditions, egress_v1alpha1.Draining),
-		blocked:  meta.IsStatusConditionTrue(p.Status.Conditions, egress_v1alpha1.DeletionBlocked),
+		draining: lifecycle.Is(p, egress_v1alpha1.Draining),
+		blocked:  lifecycle.Is(p, egress_v1alpha1.DeletionBlocked),
 	}
-	if c := meta.FindStatusCondition(p.Status.Conditions, egress_v1alpha1.Provisioned); c != nil {
+	if c := lifecycle.Condition(p, egress_v1alpha1.Provisioned); c != nil {
 		s.reason = c.Reason
 	}
 	return s
@@ -98,7 +92,7 @@ func (s state) message(p *egress_v1alpha1.Proxy) string {
 	case s.draining:
 		name = egress_v1alpha1.Draining
 	}
-	if c := meta.FindStatusCondition(p.Status.Conditions, name); c != nil {
+	if c := lifecycle.Condition(p, name); c != nil {
 		return c.Message
 	}
 	return ""

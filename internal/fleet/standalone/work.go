@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/explain"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
@@ -70,7 +71,7 @@ func (f *Fleet) settle(key types.NamespacedName, result reconcile.Result, err er
 	case err != nil && !errors.Is(err, context.Canceled):
 		pause := f.queue.NumRequeues(key)
 		f.queue.AddRateLimited(key)
-		f.outcomes[key] = outcome{next: now.Add(pauseAfter(pause)), failures: pause + 1, err: firstLine(err)}
+		f.outcomes[key] = outcome{next: now.Add(pauseAfter(pause)), failures: pause + 1, err: explain.FirstLine(err)}
 		f.Log.Warn("a step failed; tried again", observe.KeyKind, "Proxy", observe.KeyObject, key.String(), observe.KeyError, err)
 	default:
 		f.queue.Forget(key)
@@ -92,16 +93,6 @@ func pauseAfter(failures int) time.Duration {
 // jittered spreads what was begun together: up to a tenth later.
 func jittered(d time.Duration) time.Duration {
 	return d + rand.N(d/10+1)
-}
-
-func firstLine(err error) string {
-	text := err.Error()
-	for i, c := range text {
-		if c == '\n' {
-			return text[:i]
-		}
-	}
-	return text
 }
 
 // needs says whether a Proxy needs a Secret now.

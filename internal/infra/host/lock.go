@@ -2,14 +2,13 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/gatehouse-proxy/gatehouse/pkg/filelock"
 )
 
 const (
@@ -28,7 +27,9 @@ func lockState(ctx context.Context, stateDir string) (*stateLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state directory %q: %w", stateDir, err)
 	}
-	if err := lockFile(ctx, file); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	if err := filelock.Take(ctx, file, lockPoll); err != nil {
 		holder, _ := os.ReadFile(path) // it only makes the message better
 		file.Close()
 		return nil, fmt.Errorf("state directory %q is in use by process %s: stop that one, or name another directory with --state-dir (%w)", stateDir, strings.TrimSpace(string(holder)), err)
@@ -37,24 +38,6 @@ func lockState(ctx context.Context, stateDir string) (*stateLock, error) {
 		_, _ = fmt.Fprintf(file, "%d\n", os.Getpid()) // for the message above
 	}
 	return &stateLock{file}, nil
-}
-
-func lockFile(ctx context.Context, file *os.File) error {
-	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
-	defer cancel()
-	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return err
-		}
-		timer := time.NewTimer(lockPoll)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		}
-	}
 }
 
 func (l *stateLock) release() error { return l.file.Close() }

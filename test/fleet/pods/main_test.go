@@ -54,19 +54,5 @@ const eventually = 2 * time.Minute
 // until waits until check returns nil.
 func until(t *testing.T, what string, check func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), eventually)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check(ctx)
-		if err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("not within %s: %s: %v", eventually, what, err)
-		}
-	}
+	cluster.Until(t, eventually, what, check)
 }

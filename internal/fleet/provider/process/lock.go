@@ -2,12 +2,11 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/gatehouse-proxy/gatehouse/pkg/filelock"
 )
 
 // lockPoll is how often a lock is tried that somebody has.
@@ -20,24 +19,15 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	again := time.NewTicker(lockPoll)
-	defer again.Stop()
-	for {
-		if err = context.Cause(ctx); err != nil {
-			err = fmt.Errorf("wait for its lock: %w", err)
-			break
-		}
-		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			break
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-		}
+	err = context.Cause(ctx)
+	if err == nil {
+		err = filelock.Take(ctx, file, lockPoll)
+	}
+	switch {
+	case err == nil:
+		return func() { _ = file.Close() }, nil
+	case ctx.Err() != nil:
+		err = fmt.Errorf("wait for its lock: %w", context.Cause(ctx))
 	}
 	_ = file.Close()
 	return nil, err

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gatehouse-proxy/gatehouse/pkg/filelock"
 )
 
 // How long a predecessor may take to end, and how often it is looked for.
@@ -28,7 +30,7 @@ func lock(ctx context.Context, dir string, timeout time.Duration) (*os.File, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := lockFile(ctx, file); err != nil {
+	if err := filelock.Take(ctx, file, lockPoll); err != nil {
 		holder, _ := os.ReadFile(path) // it only makes the message better
 		file.Close()
 		if !errors.Is(err, unix.EWOULDBLOCK) {
@@ -40,20 +42,4 @@ func lock(ctx context.Context, dir string, timeout time.Duration) (*os.File, err
 		_, _ = fmt.Fprintf(file, "%d\n", os.Getpid()) // for the message above
 	}
 	return file, nil
-}
-
-func lockFile(ctx context.Context, file *os.File) error {
-	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return err
-		}
-		timer := time.NewTimer(lockPoll)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		}
-	}
 }
