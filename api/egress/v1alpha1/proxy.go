@@ -60,6 +60,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(has(self.providerConfigRef)) || (has(self.provider) && self.provider in ['gcp', 'hetzner'])",message="providerConfigRef is only for providers gcp and hetzner; remove it"
 // +kubebuilder:validation:XValidation:rule="!(has(self.cloudInit)) || (has(self.provider) && self.provider in ['gcp', 'hetzner'])",message="cloudInit is only for providers gcp and hetzner; remove it"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'External' || !has(self.lifecycle)",message="lifecycle is only for mode Managed; remove it"
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || (has(self.endpoint) && has(self.endpoint.scheme) && self.endpoint.scheme == 'https')",message="tls is only for endpoint.scheme https; remove it"
 // +kubebuilder:validation:XValidation:rule="!has(self.provider) || self.provider != 'gcp' || (has(self.zone) && self.zone.matches('^[a-z0-9]+-[a-z0-9]+-[a-z0-9]+$'))",message="provider gcp needs a zone such as europe-west1-b"
 type ProxySpec struct {
 	// Mode says who runs the proxy: Managed, from a provider, or External, somebody else.
@@ -108,6 +109,21 @@ type ProxySpec struct {
 	// Auth is what clients authenticate with.
 	// +optional
 	Auth *Auth `json:"auth,omitempty"`
+	// TLS is how a proxy of scheme https is verified, by probes and by those who lease it.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
+	// Attributes are what leases select by, with the syntax of labels: country: de.
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 63 && k.matches('^[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$'))",message="keys must be 1 to 63 letters, digits, dashes, underscores and dots, and begin and end with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['session', 'target', 'ttl', 'ns']))",message="session, target, ttl and ns are what user names of the super-proxy say of a lease: choose another key"
+	// +optional
+	Attributes map[string]AttributeValue `json:"attributes,omitempty"`
+	// Capacity bounds how many leases it carries at once.
+	// +optional
+	Capacity *Capacity `json:"capacity,omitempty"`
+	// HealthCheck is how probes find out whether it works.
+	// +optional
+	HealthCheck *HealthCheck `json:"healthCheck,omitempty"`
 	// Lifecycle bounds how long things may take.
 	// +optional
 	Lifecycle *Lifecycle `json:"lifecycle,omitempty"`
@@ -232,6 +248,13 @@ type Lifecycle struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be a duration from 10s to 24h, for example 15m"
 	// +optional
 	ProvisioningTimeout *meta_v1.Duration `json:"provisioningTimeout,omitempty"`
+	// ReplaceOnUnhealthyAfter replaces an instance whose probes have failed for so long:
+	// from 1m to 8760h; 0s or absent never does.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && (duration(self) == duration('0s') || (duration(self) >= duration('1m') && duration(self) <= duration('8760h')))",message="must be 0s, or a duration from 1m to 8760h, for example 30m"
+	// +optional
+	ReplaceOnUnhealthyAfter *meta_v1.Duration `json:"replaceOnUnhealthyAfter,omitempty"`
 }
 
 // ProxyStatus is what is known.
@@ -253,6 +276,10 @@ type ProxyStatus struct {
 	// IP is where clients connect.
 	// +optional
 	IP string `json:"ip,omitempty"`
+	// EgressIP is where targets see connections come from, once a probe with
+	// verifyEgressIP has told.
+	// +optional
+	EgressIP string `json:"egressIP,omitempty"`
 	// InstanceCreatedAt is when the provider accepted the create.
 	// +optional
 	InstanceCreatedAt *meta_v1.Time `json:"instanceCreatedAt,omitempty"`

@@ -1,0 +1,104 @@
+package offer
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	core_v1 "k8s.io/api/core/v1"
+
+	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/credential"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
+)
+
+func (k keys) own(id string, until time.Time) Credentials {
+	username, password := credential.Make(k.leaseKey, k.instance, id, until)
+	return Credentials{username, password}
+}
+
+// Of returns the Offer of p. Secret is the one that spec.auth names, nil if there is
+// none.
+func Of(p *egress_v1alpha1.Proxy, secret *core_v1.Secret) *Offer {
+	o := &Offer{
+		Zone: p.Spec.Zone, Provider: p.Spec.Provider, Port: egress_v1alpha1.DefaultPort, Scheme: egress_v1alpha1.HTTP,
+		Host: p.Status.IP, Healthy: lifecycle.Is(p, egress_v1alpha1.Healthy),
+	}
+	if e := p.Spec.Endpoint; e != nil {
+		o.Host = cmp.Or(e.Host, o.Host)
+		o.Port, o.Scheme = int(cmp.Or(e.Port, egress_v1alpha1.DefaultPort)), cmp.Or(e.Scheme, egress_v1alpha1.HTTP)
+	}
+	if addr, err := netip.ParseAddr(o.Host); err == nil {
+		o.IP = addr.String()
+	}
+	why := o.read(p, secret)
+	o.Why, o.Message = o.judge(p, why)
+	o.Lease = o.leased(p)
+	return o
+}
+
+func (o *Offer) leased(p *egress_v1alpha1.Proxy) lease.Proxy {
+	l := lease.Proxy{
+		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name,
+		Instance:   p.Status.ProviderID + " " + string(o.Scheme) + "://" + o.Host + " " + strconv.Itoa(o.Port),
+		Address:    cmp.Or(p.Status.EgressIP, o.Host),
+		Attributes: make(map[string]string, len(p.Spec.Attributes)), LatencyMillis: p.Status.LatencyMillis,
+		Healthy: o.Why == Offered,
+	}
+	for k, v := range p.Spec.Attributes {
+		l.Attributes[k] = string(v)
+	}
+	if c := p.Spec.Capacity; c != nil {
+		l.Capacity, l.PerTarget = int(c.MaxLeases), int(c.PerTarget)
+	}
+	return l
+}
+
+// read takes credentials from the Secret, and returns why there are none that can be used.
+func (o *Offer) read(p *egress_v1alpha1.Proxy, secret *core_v1.Secret) string {
+	if p.Spec.Auth == nil {
+		return ""
+	}
+	name := p.Spec.Auth.SecretRef.Name
+	if secret == nil {
+		return fmt.Sprintf("spec.auth names Secret %s/%s, which is not there: create it", p.Namespace, name)
+	}
+	o.keys.fixed = Credentials{line(secret.Data["username"]), line(secret.Data["password"])}
+	if key := secret.Data["lease-key"]; len(key) >= credential.MinKey && p.Spec.Mode == egress_v1alpha1.Managed {
+		o.keys.leaseKey, o.keys.instance = key, provider.NameFromUID(string(p.UID))
+	}
+	if o.keys.fixed.Username == "" && o.keys.leaseKey == nil {
+		return fmt.Sprintf("Secret %s/%s has neither username and password nor a lease-key of %d bytes", p.Namespace, name, credential.MinKey)
+	}
+	return ""
+}
+
+// line is what a proxy takes from the same file.
+func line(text []byte) string {
+	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+}
+
+// judge says whether p is offered.
+func (o *Offer) judge(p *egress_v1alpha1.Proxy, credentials string) (Why, string) {
+	healthy := lifecycle.Condition(p, egress_v1alpha1.Healthy)
+	switch {
+	case p.DeletionTimestamp != nil:
+		return Deleting, "it is being deleted"
+	case !lifecycle.Is(p, egress_v1alpha1.Provisioned) || o.Host == "":
+		return NotRunning, "its instance does not run"
+	case lifecycle.Is(p, egress_v1alpha1.Draining):
+		return Draining, "its instance is about to be replaced: leases that there are go on, new ones are not granted"
+	case credentials != "":
+		return CredentialsMissing, credentials
+	case healthy == nil:
+		return NotProbed, "no probe has come to a verdict yet"
+	case !o.Healthy:
+		return Unhealthy, healthy.Reason + ": " + healthy.Message
+	}
+	return Offered, "it is offered to whoever leases"
+}
