@@ -110,6 +110,11 @@ var rules = []struct {
 		why:  "it is a small static binary that instances download",
 	},
 	{
+		name: "a client of the lease API brings nothing along", pkgs: `clients/go`,
+		deny: `\./.*|[^/]+\.[^/]+/.*`, except: ``,
+		why:  "crawlers take it without the control plane, and anybody can vendor it",
+	},
+	{
 		name: "only app reaches the pipeline", direct: true, pkgs: `.*`, except: `internal/app|test/.*`,
 		deny: `\./internal/pipeline`,
 		why:  "one composition root, one loop",
