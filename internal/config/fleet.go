@@ -26,6 +26,8 @@ type Fleet struct {
 	AllowMassDelete bool
 	// AdminAddress answers /v1/fleet, MetricsAddress Prometheus; both HOST:PORT.
 	AdminAddress, MetricsAddress string
+	Leases                       FleetLeases
+	Egress                       FleetEgress
 	Process                      FleetProcess
 	Pods                         FleetPods
 	GCP                          FleetGCP

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +42,8 @@ func LoadFleet(src Source) (LoadedFleet, error) {
 		c.kubernetes()
 		c.download()
 		c.sweeps()
+		c.leases()
+		c.egress()
 		c.warnings = append(c.warnings, unusedFleetVariables(env, all)...)
 	}
 	if len(c.errs) > 0 {
@@ -154,9 +155,7 @@ func resolved(path string) string {
 }
 
 func (c *fleetCheck) addresses() {
-	if _, port, _ := net.SplitHostPort(c.AdminAddress); c.AdminAddress == c.MetricsAddress && c.AdminAddress != "" && port != "0" {
-		c.fail("metricsAddress", c.MetricsAddress, "is also --admin-address; give each its own port")
-	}
+	c.distinct()
 	if c.AdminAddress != "" && !Loopback(c.AdminAddress) {
 		c.warn("adminAddress", fmt.Sprintf("%q is not a loopback address: everyone who can reach it reads which proxies"+
 			" there are, and profiles, without a password; use 127.0.0.1:19030 unless a firewall guards it", c.AdminAddress))

@@ -7,7 +7,7 @@ func FleetSettings() []Setting { return described(fleetSettings(new(Fleet))) }
 
 // fleetSettings is the one table that flags, environment and reference are made from.
 func fleetSettings(f *Fleet) []*setting {
-	all := slices.Concat(fleetFilesTable(f), fleetKubernetesTable(f), fleetTable(f), fleetGCTable(f), fleetProcessTable(f), fleetPodsTable(f), fleetCloudsTable(f), fleetLogTable(f))
+	all := slices.Concat(fleetFilesTable(f), fleetKubernetesTable(f), fleetTable(f), fleetLeasesTable(f), fleetEgressTable(f), fleetGCTable(f), fleetProcessTable(f), fleetPodsTable(f), fleetCloudsTable(f), fleetLogTable(f))
 	for _, s := range all {
 		s.Flag = kebab(s.Key)
 		s.Env = "GATEHOUSE_FLEET_" + variable(s.Flag)

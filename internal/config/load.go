@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,9 @@ func assign(all []*setting, src Source, env map[string]string, file map[string]r
 	for _, s := range all {
 		got := s.pick(src, env, file)
 		value := strings.Join(got.values, ", ")
+		if s.Hidden {
+			value = withoutPassword(value)
+		}
 		if err := s.set(got.absolute()); err != nil {
 			errs = append(errs, s.wrong(got, value, err)...)
 		}
@@ -62,6 +66,15 @@ func assign(all []*setting, src Source, env map[string]string, file map[string]r
 		}
 	}
 	return given, errs
+}
+
+// withoutPassword is what may be shown of a value.
+func withoutPassword(value string) string {
+	u, err := url.Parse(value)
+	if err != nil {
+		return "(hidden)"
+	}
+	return u.Redacted()
 }
 
 // wrong says what is wrong with a setting: its value, or several parts of it.

@@ -27,6 +27,8 @@ type Setting struct {
 	List bool
 	// Offline settings also matter to commands that run nothing.
 	Offline bool
+	// Hidden values may have a password in them: they are not repeated.
+	Hidden bool
 }
 
 // Settings returns all settings of "gatehouse run" in order of the reference.

@@ -45,10 +45,11 @@ type Objects interface {
 
 // Leases knows who uses a proxy. Without leases nobody does.
 type Leases interface {
-	// Drain keeps new leases off the proxy with this UID and returns how many are left.
-	Drain(uid types.UID) (active int)
+	// Drain keeps new leases off the proxy with this UID and returns how many are left. An
+	// error says that nobody knows.
+	Drain(ctx context.Context, uid types.UID) (active int, err error)
 	// Undrain lets it be leased again.
-	Undrain(uid types.UID)
+	Undrain(ctx context.Context, uid types.UID) error
 }
 
 // Health is the verdict of probes.

@@ -75,7 +75,7 @@ func (w *pass) take(ctx context.Context, a lifecycle.Action) (done bool, err err
 	case lifecycle.AskBudget:
 		return false, w.ask(ctx)
 	case lifecycle.Drain:
-		w.state.Leases = new(w.drain())
+		w.state.Leases = new(w.drain(ctx))
 	default:
 		w.call(ctx, a)
 	}
@@ -151,7 +151,9 @@ func (w *pass) finish(ctx context.Context, a lifecycle.Action) (Result, error) {
 		return Result{}, errors.Join(a.Err, err)
 	}
 	if lifecycle.Serves(p) {
-		w.serves(p)
+		if err := w.serves(ctx, p); err != nil {
+			return Result{}, errors.Join(a.Err, err)
+		}
 	}
 	return Result{After: a.After}, a.Err
 }

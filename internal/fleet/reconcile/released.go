@@ -55,18 +55,31 @@ func (w *pass) ask(ctx context.Context) error {
 	return nil
 }
 
+// unknownLeases are more than none: a store that does not answer ends no drain before
+// its time.
+const unknownLeases = 1
+
 // drain keeps new leases off and returns how many are left.
-func (w *pass) drain() int {
+func (w *pass) drain(ctx context.Context) int {
 	if w.r.Leases == nil {
 		return 0
 	}
-	return w.r.Leases.Drain(w.state.Proxy.UID)
+	left, err := bounded(ctx, func(ctx context.Context) (int, error) { return w.r.Leases.Drain(ctx, w.state.Proxy.UID) })
+	if err != nil {
+		return unknownLeases
+	}
+	return left
 }
 
 // serves notes that an instance runs and may be used.
-func (w *pass) serves(p *proxy) {
+func (w *pass) serves(ctx context.Context, p *proxy) error {
 	w.r.released.remove(w.key)
-	if w.r.Leases != nil {
-		w.r.Leases.Undrain(p.UID)
+	if w.r.Leases == nil {
+		return nil
 	}
+	_, err := bounded(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, w.r.Leases.Undrain(ctx, p.UID) })
+	if err != nil {
+		return fmt.Errorf("let proxy %s be leased: %w", w.key, err)
+	}
+	return nil
 }

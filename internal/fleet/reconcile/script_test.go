@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -87,8 +88,17 @@ func (s *story) restart() {
 	s.w.fault = s.fault
 }
 
-func (s *story) Drain(uid types.UID) int { return s.active[uid] }
-func (s *story) Undrain(types.UID)       {}
+func (s *story) Drain(_ context.Context, uid types.UID) (int, error) {
+	if s.active[uid] == unknownActive {
+		return 0, errors.New("the store does not answer")
+	}
+	return s.active[uid], nil
+}
+
+func (s *story) Undrain(context.Context, types.UID) error { return nil }
+
+// unknownActive says that nobody knows how many leases are active.
+const unknownActive = -1
 
 type key = types.NamespacedName
 
@@ -298,7 +308,7 @@ func (s *story) outcome(words []string) {
 	s.w.outcomes["op-uid-"+words[0]] = failure(words[1])
 }
 
-// leases NAME N are in use.
+// leases NAME N are in use; -1 are not known.
 func (s *story) leases(words []string) {
 	s.active[types.UID("uid-"+words[0])], _ = strconv.Atoi(words[1])
 }
