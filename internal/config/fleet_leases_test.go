@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"strings"
 	"testing"
 )
@@ -44,9 +45,7 @@ func TestWhoMayLease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			flags := map[string]string{"config": t.TempDir()}
-			for k, v := range c.flags {
-				flags[k] = v
-			}
+			maps.Copy(flags, c.flags)
 			loaded, err := fleetOf(flags, c.env...)
 			if c.refuses != "" {
 				if err == nil || !strings.Contains(err.Error(), c.refuses) {
