@@ -8,13 +8,13 @@ import (
 // member is a proxy with what is known of its use.
 type member struct {
 	Proxy
+	era     int // how many instances it was, or that it is gone
 	slot    int // where pools have its rank
 	active  int
 	targets map[string]int      // leases by target
 	cooling map[string]cooldown // by target; "" is every target
 	leases  map[string]*granted // those that are active, by ID
 	pools   []*pool
-	gone    bool
 }
 
 func newMember(p Proxy, slot int) *member {
@@ -66,14 +66,14 @@ func (m *member) rests(target string, now time.Time) (until time.Time) {
 const manyTargets = 64
 
 // rest begins or prolongs a cooldown.
-func (m *member) rest(target string, now time.Time) {
+func (m *member) rest(target string, now time.Time, w Windows) {
 	if m.cooling == nil {
 		m.cooling = map[string]cooldown{}
 	}
 	if len(m.cooling) >= manyTargets {
-		maps.DeleteFunc(m.cooling, func(_ string, c cooldown) bool { return c.forgotten(now) })
+		maps.DeleteFunc(m.cooling, func(_ string, c cooldown) bool { return c.forgotten(now, w) })
 	}
-	m.cooling[target] = m.cooling[target].after(now)
+	m.cooling[target] = m.cooling[target].after(now, w)
 }
 
 // firstEnd is when the first of its leases ends, if nobody renews it.

@@ -2,7 +2,11 @@ package lease
 
 import (
 	"container/heap"
+	"container/list"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,10 +16,27 @@ import (
 // maxPools bounds the indexes that are kept for selectors.
 const maxPools = 256
 
+// Options of a store.
+type Options struct {
+	// Now is the time.
+	Now func() time.Time
+	// NewID makes IDs of leases, as Lease.ID wants them; none comes twice. [NewID] by
+	// default.
+	NewID func() string
+	// Windows are [DefaultWindows] by default.
+	Windows Windows
+}
+
+// NewID returns 128 bits of the system's randomness.
+func NewID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
 // Memory is a Store of one process.
 type Memory struct {
-	now   func() time.Time
-	newID func() string
+	Options
 
 	mu       sync.Mutex
 	members  map[string]*member // by UID
@@ -24,7 +45,8 @@ type Memory struct {
 	granted  map[string]*granted
 	sessions map[string]*granted // the last of a session and selector
 	keys     map[string]*granted
-	due      queue
+	due      queue     // those that are active
+	ended    list.List // the others, in order of their ends
 	fence    uint64
 	requests uint64
 }
@@ -34,23 +56,22 @@ type granted struct {
 	Lease
 	member  *member
 	active  bool
+	era     int // of its member
 	request Request
 	session string
-	place   int // in the queue
+	place   int // in the queue of those that are active
 }
 
-// at is when something is to be done about it.
-func (g *granted) at() time.Time {
-	if g.active {
-		return g.ExpiresAt
+// NewMemory returns an empty store.
+func NewMemory(o Options) *Memory {
+	if o.NewID == nil {
+		o.NewID = NewID
 	}
-	return g.ExpiresAt.Add(CooldownWindow)
-}
-
-// NewMemory returns an empty store. IDs are made by newID and never come twice.
-func NewMemory(now func() time.Time, newID func() string) *Memory {
+	if o.Windows == (Windows{}) {
+		o.Windows = DefaultWindows()
+	}
 	return &Memory{
-		now: now, newID: newID, members: map[string]*member{}, pools: map[string]*pool{}, granted: map[string]*granted{},
+		Options: o, members: map[string]*member{}, pools: map[string]*pool{}, granted: map[string]*granted{},
 		sessions: map[string]*granted{}, keys: map[string]*granted{},
 	}
 }
@@ -68,8 +89,14 @@ func (s *Memory) Set(_ context.Context, p Proxy) error {
 		s.place(m)
 		return nil
 	}
+	if same(m.Proxy, p) {
+		return nil
+	}
 	if m.Address != p.Address {
 		m.cooling = nil
+	}
+	if m.Instance != p.Instance {
+		s.lose(m, s.expire())
 	}
 	for _, pool := range slices.Clone(m.pools) {
 		pool.exit(m)
@@ -78,6 +105,22 @@ func (s *Memory) Set(_ context.Context, p Proxy) error {
 	m.Proxy = p
 	s.place(m)
 	return nil
+}
+
+// same says whether nothing is new about a proxy.
+func same(a, b Proxy) bool {
+	return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name && a.Instance == b.Instance &&
+		a.Address == b.Address && a.LatencyMillis == b.LatencyMillis && a.Healthy == b.Healthy &&
+		a.Capacity == b.Capacity && a.PerTarget == b.PerTarget && maps.Equal(a.Attributes, b.Attributes)
+}
+
+// lose ends the leases of an instance that is no more.
+func (s *Memory) lose(m *member, now time.Time) {
+	for _, g := range m.leases {
+		g.ExpiresAt = now
+		s.end(g)
+	}
+	m.era++
 }
 
 // slot returns the lowest free one, so that the tables of pools stay short.
@@ -108,16 +151,11 @@ func (s *Memory) Remove(_ context.Context, uid string) error {
 	if m == nil {
 		return nil
 	}
-	for _, g := range m.leases {
-		g.ExpiresAt = now
-		s.end(g)
-		heap.Fix(&s.due, g.place)
-	}
+	s.lose(m, now)
 	for _, p := range slices.Clone(m.pools) {
 		p.exit(m)
 		p.part(m)
 	}
-	m.gone = true
 	delete(s.members, uid)
 	s.slots = append(s.slots, m.slot)
 	return nil
@@ -208,7 +246,7 @@ func (s *Memory) bound(r Request, p *pool, suits func(*member) bool) (m *member,
 	if g == nil {
 		return nil, false
 	}
-	if m = g.member; !m.gone && m.open() && slices.Contains(m.pools, p) && suits(m) {
+	if m = g.member; !g.gone() && m.open() && slices.Contains(m.pools, p) && suits(m) {
 		return m, false
 	}
 	return nil, true
@@ -219,8 +257,8 @@ func sessionKey(r Request) string { return r.Session + "\x00\x00" + r.Selector.c
 func (s *Memory) grant(m *member, r Request, now time.Time) *granted {
 	s.fence++
 	g := &granted{
-		active: true, member: m, request: r,
-		ID: s.newID(), Proxy: m.Proxy, Target: r.Target, TTL: r.TTL, ExpiresAt: now.Add(r.TTL), Fence: s.fence,
+		active: true, member: m, era: m.era, request: r,
+		ID: s.NewID(), Proxy: m.Proxy, Target: r.Target, TTL: r.TTL, ExpiresAt: now.Add(r.TTL), Fence: s.fence,
 	}
 	s.granted[g.ID], m.leases[g.ID] = g, g
 	m.count(+1, r.Target)
@@ -244,7 +282,7 @@ func (s *Memory) Renew(_ context.Context, id string, ttl time.Duration) (Lease, 
 	switch {
 	case g == nil:
 		return Lease{}, ErrUnknown
-	case g.member.gone:
+	case g.gone():
 		return Lease{}, ErrProxyGone
 	case !g.active:
 		return Lease{}, ErrUnknown
@@ -262,7 +300,6 @@ func (s *Memory) Release(_ context.Context, id string) error {
 	if g := s.granted[id]; g != nil && g.active {
 		g.ExpiresAt = now
 		s.end(g)
-		heap.Fix(&s.due, g.place)
 	}
 	return nil
 }
@@ -270,6 +307,8 @@ func (s *Memory) Release(_ context.Context, id string) error {
 // end gives the proxy back; the lease can still be reported about.
 func (s *Memory) end(g *granted) {
 	g.active = false
+	heap.Remove(&s.due, g.place)
+	s.ended.PushBack(g)
 	delete(g.member.leases, g.ID)
 	g.member.count(-1, g.Target)
 	if s.keys[g.request.Key] == g {
@@ -289,8 +328,8 @@ func (s *Memory) Report(_ context.Context, id string, result Result, target stri
 	if target == "" {
 		target = g.Target
 	}
-	if m := g.member; result != OK && m.Address == g.Proxy.Address {
-		m.rest(target, now)
+	if m := s.members[g.Proxy.UID]; m != nil && result != OK && m.Address == g.Proxy.Address {
+		m.rest(target, now, s.Windows)
 	}
 	return nil
 }
@@ -328,17 +367,21 @@ func (s *Memory) Use(_ context.Context, uid string) (Use, error) {
 	return u, nil
 }
 
+// gone says whether its proxy is, or is another instance.
+func (g *granted) gone() bool { return g.era != g.member.era }
+
 // expire ends what ends by time, and returns the time.
 func (s *Memory) expire() time.Time {
-	now := s.now()
-	for len(s.due) > 0 && !now.Before(s.due[0].at()) {
-		g := s.due[0]
-		if g.active {
-			s.end(g)
-			heap.Fix(&s.due, 0)
-			continue
+	now := s.Now()
+	for len(s.due) > 0 && !now.Before(s.due[0].ExpiresAt) {
+		s.end(s.due[0])
+	}
+	for e := s.ended.Front(); e != nil; e = s.ended.Front() {
+		g := e.Value.(*granted)
+		if now.Before(g.ExpiresAt.Add(s.Windows.Cooldown)) {
+			break
 		}
-		heap.Pop(&s.due)
+		s.ended.Remove(e)
 		delete(s.granted, g.ID)
 		if s.sessions[g.session] == g {
 			delete(s.sessions, g.session)

@@ -1,11 +1,10 @@
 package lease
 
-// queue has leases in order of when something is to be done about them, for
-// container/heap.
+// queue has leases in order of when they end, for container/heap.
 type queue []*granted
 
 func (q queue) Len() int           { return len(q) }
-func (q queue) Less(i, j int) bool { return q[i].at().Before(q[j].at()) }
+func (q queue) Less(i, j int) bool { return q[i].ExpiresAt.Before(q[j].ExpiresAt) }
 
 func (q queue) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]

@@ -10,6 +10,7 @@ import (
 // State is what of a store outlives its process, as JSON.
 type State struct {
 	Fence     uint64          `json:"fence"`
+	Proxies   []Proxy         `json:"proxies"`   // as they were told last, by UID
 	Leases    []SavedLease    `json:"leases"`    // by ID
 	Cooldowns []SavedCooldown `json:"cooldowns"` // by UID and target
 }
@@ -45,16 +46,18 @@ func (s *Memory) State() State {
 	for _, g := range s.granted {
 		out.Leases = append(out.Leases, SavedLease{
 			ID: g.ID, Proxy: g.Proxy, Expires: g.ExpiresAt, TTL: int64(g.TTL), Fence: g.Fence,
-			Active: g.active, Gone: g.member.gone, Request: g.request,
+			Active: g.active, Gone: g.gone(), Request: g.request,
 		})
 	}
 	for uid, m := range s.members {
+		out.Proxies = append(out.Proxies, m.Proxy)
 		for target, c := range m.cooling {
-			if !c.forgotten(now) {
+			if !c.forgotten(now, s.Windows) {
 				out.Cooldowns = append(out.Cooldowns, SavedCooldown{UID: uid, Address: m.Address, Target: target, Until: c.until, Times: c.times})
 			}
 		}
 	}
+	slices.SortFunc(out.Proxies, func(a, b Proxy) int { return strings.Compare(a.UID, b.UID) })
 	slices.SortFunc(out.Leases, func(a, b SavedLease) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(out.Cooldowns, func(a, b SavedCooldown) int {
 		return strings.Compare(a.UID+"\x00"+a.Target, b.UID+"\x00"+b.Target)
@@ -69,7 +72,9 @@ func (s *Memory) Restore(state State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fence = max(s.fence, state.Fence)
-	// Cooldowns first: their address is the one that the proxy had last.
+	for _, p := range state.Proxies {
+		s.absent(p)
+	}
 	for _, c := range state.Cooldowns {
 		m := s.absent(Proxy{UID: c.UID, Address: c.Address})
 		if m.cooling == nil {
@@ -88,18 +93,21 @@ func (s *Memory) restore(saved SavedLease) {
 		active: saved.Active, request: saved.Request,
 		ID: saved.ID, Proxy: saved.Proxy, Target: saved.Request.Target, ExpiresAt: saved.Expires, TTL: time.Duration(saved.TTL), Fence: saved.Fence,
 	}
-	g.member = &member{Proxy: saved.Proxy, gone: true}
-	if !saved.Gone {
+	if g.member = (&member{Proxy: saved.Proxy, era: 1}); !saved.Gone {
 		g.member = s.absent(saved.Proxy)
+		g.era = g.member.era
 	}
 	if s.granted[g.ID] = g; g.active {
+		heap.Push(&s.due, g)
 		g.member.leases[g.ID] = g
 		g.member.count(+1, g.Target)
 		if g.request.Key != "" {
 			s.keys[g.request.Key] = g
 		}
 	}
-	heap.Push(&s.due, g)
+	if !g.active {
+		s.ended.PushBack(g)
+	}
 	if g.request.Session != "" {
 		g.session = sessionKey(g.request)
 		s.sessions[g.session] = g

@@ -1,0 +1,191 @@
+package leasetest
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
+)
+
+// story is what happens to a store and to its model.
+type story struct {
+	Rig
+	*model
+}
+
+// testModel plays the same stories to a store and to the model.
+func testModel(t *testing.T, open func(T) Rig) {
+	rapid.Check(t, func(t *rapid.T) {
+		rig := open(t)
+		s := &story{rig, newModel(rig.Windows)}
+		actions := map[string]func(*rapid.T){
+			"set": s.tell, "remove": s.drop, "acquire": s.ask, "acquire again": s.ask, "release": s.release,
+			"renew": s.renew, "report": s.complain, "": s.compare,
+		}
+		if s.Set {
+			actions["pass"] = s.pass
+		}
+		if s.Reopen != nil {
+			actions["reopen"] = s.reopen
+		}
+		for name, action := range actions {
+			actions[name] = func(t *rapid.T) { s.now = s.Now(); action(t) }
+		}
+		t.Repeat(actions)
+	})
+}
+
+// some draws the UID of one of a few.
+func (s *story) some(t *rapid.T) string {
+	return strconv.Itoa(rapid.IntRange(1, 6).Draw(t, "uid"))
+}
+
+func (s *story) tell(t *rapid.T) {
+	p := drawProxy(t, s.some(t))
+	s.set(p)
+	must(t, s.Store.Set(t.Context(), p))
+}
+
+func (s *story) drop(t *rapid.T) {
+	uid := s.some(t)
+	s.remove(uid)
+	must(t, s.Store.Remove(t.Context(), uid))
+}
+
+func (s *story) ask(t *rapid.T) {
+	r := drawRequest(t, s.Set)
+	if kept := s.kept(r); kept != nil {
+		s.askAgain(t, r, kept)
+		return
+	}
+	uid, rebound, refusal := s.acquire(r)
+	got, err := s.Store.Acquire(t.Context(), r)
+	if no, ok := errors.AsType[*lease.NoMatchError](err); ok {
+		no.RetryAfter = 0
+		if diff := cmp.Diff(refusal, no); diff != "" {
+			t.Fatalf("refusal of %+v (-model +store):\n%s", r, diff)
+		}
+		return
+	}
+	if err != nil || refusal != nil || got.Proxy.UID != uid || got.Rebound != rebound || got.TTL != r.TTL || got.Target != r.Target {
+		t.Fatalf("%+v: %+v (%v); the model has proxy %s, rebound %v (%v)", r, got, err, uid, rebound, refusal)
+	}
+	s.ends(t, got, r.TTL)
+	if diff := cmp.Diff(s.proxies[uid], got.Proxy); diff != "" {
+		t.Fatalf("proxy (-model +store):\n%s", diff)
+	}
+	s.leases = append(s.leases, &entry{Lease: got, request: r})
+}
+
+// ends compares when a lease ends: to the millisecond, or by what went by meanwhile.
+func (s *story) ends(t *rapid.T, got lease.Lease, ttl time.Duration) {
+	early, late := s.now.Add(ttl-time.Millisecond), s.Now().Add(ttl+time.Millisecond)
+	if got.ExpiresAt.Before(early) || got.ExpiresAt.After(late) {
+		t.Fatalf("ends at %v, must between %v and %v", got.ExpiresAt, early, late)
+	}
+}
+
+// askAgain is a request with a key that an active lease has.
+func (s *story) askAgain(t *rapid.T, r lease.Request, kept *entry) {
+	got, err := s.Store.Acquire(t.Context(), r)
+	if !cmp.Equal(r, kept.request) {
+		want(t, err, lease.ErrReused)
+		return
+	}
+	want(t, err, nil)
+	if diff := cmp.Diff(kept.Lease, got); diff != "" {
+		t.Fatalf("the lease of key %s (-model +store):\n%s", r.Key, diff)
+	}
+}
+
+// pick is one of all leases that there ever were.
+func (s *story) pick(t *rapid.T) *entry {
+	if len(s.leases) == 0 {
+		t.Skip("no lease yet")
+	}
+	return rapid.SampledFrom(s.leases).Draw(t, "lease")
+}
+
+func (s *story) release(t *rapid.T) {
+	l := s.pick(t)
+	s.end(l)
+	must(t, s.Store.Release(t.Context(), l.ID))
+}
+
+func (s *story) renew(t *rapid.T) {
+	l := s.pick(t)
+	got, err := s.Store.Renew(t.Context(), l.ID, ttl)
+	switch {
+	case !s.known(l):
+		want(t, err, lease.ErrUnknown)
+	case l.gone:
+		want(t, err, lease.ErrProxyGone)
+	case !s.active(l):
+		want(t, err, lease.ErrUnknown)
+	default:
+		want(t, err, nil)
+		s.ends(t, got, ttl)
+		l.ExpiresAt, l.TTL = got.ExpiresAt, ttl
+		if diff := cmp.Diff(l.Lease, got); diff != "" {
+			t.Fatalf("renewed (-model +store):\n%s", diff)
+		}
+	}
+}
+
+func (s *story) complain(t *rapid.T) {
+	l, target := s.pick(t), rapid.SampledFrom(targets).Draw(t, "target")
+	result := rapid.SampledFrom([]lease.Result{lease.OK, lease.RateLimited, lease.Banned}).Draw(t, "result")
+	err := s.Store.Report(t.Context(), l.ID, result, target)
+	if !s.known(l) {
+		want(t, err, lease.ErrUnknown)
+		return
+	}
+	want(t, err, nil)
+	if result != lease.OK {
+		s.report(l, target)
+	}
+}
+
+func (s *story) reopen(t *rapid.T) {
+	s.Store = s.Reopen(t)
+	for _, p := range s.proxies {
+		must(t, s.Store.Set(t.Context(), p))
+	}
+}
+
+func (s *story) pass(t *rapid.T) {
+	s.Pass(time.Duration(rapid.IntRange(1, 1200).Draw(t, "seconds")) * time.Second)
+}
+
+func (s *story) compare(t *rapid.T) {
+	counts, err := s.Store.Counts(t.Context())
+	must(t, err)
+	want := map[string]int{}
+	for uid := range s.proxies {
+		if n := s.load(uid, nil); n > 0 {
+			want[uid] = n
+		}
+	}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Fatalf("counts (-model +store):\n%s", diff)
+	}
+}
+
+func must(t T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+func want(t T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) || err != nil && want == nil {
+		t.Fatalf("error %v, must be %v", err, want)
+	}
+}
