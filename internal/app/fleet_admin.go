@@ -11,8 +11,11 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/explain"
 )
 
-// asked is the shell that the admin API asks, which answers before there is one.
-type asked struct{ shell atomic.Pointer[explain.Shell] }
+// asked is what the admin API asks, which answers before there is any of it.
+type asked struct {
+	shell atomic.Pointer[explain.Shell]
+	uses  atomic.Pointer[explain.Uses]
+}
 
 var errStarting = errors.New("the fleet is starting")
 
@@ -34,6 +37,17 @@ func (a *asked) Ready() error {
 	return errStarting
 }
 
+// use tells of who knows how Proxies are probed and leased.
+func (a *asked) use(uses explain.Uses) { a.uses.Store(&uses) }
+
+// Fill implements [explain.Uses].
+func (a *asked) Fill(ctx context.Context, proxies []explain.Known) explain.Leasing {
+	if uses := a.uses.Load(); uses != nil {
+		return (*uses).Fill(ctx, proxies)
+	}
+	return explain.Leasing{}
+}
+
 func (f *fleet) serveAdmin(ctx context.Context) error {
-	return admin.Serve(ctx, f.adminListener, fleetapi.Handler(&f.asked, time.Now))
+	return admin.Serve(ctx, f.adminListener, fleetapi.Handler(fleetapi.Options{Shell: &f.asked, Uses: &f.asked, Now: time.Now}))
 }

@@ -71,7 +71,15 @@ func (s *session) whyProxy(ctx context.Context, cmd *cobra.Command, t target, fo
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.printVerdict(format, v), checked(check, v))
+	return errors.Join(s.printAnswer(format, v), checked(check, v.Verdict))
+}
+
+// printAnswer shows the verdict; the numbers beside it are for programs.
+func (s *session) printAnswer(format string, a explain.Answer) error {
+	if format != asTable {
+		return encode(s.Out, format, a)
+	}
+	return s.printVerdict(format, a.Verdict)
 }
 
 // fleetClient is for a command that may also ask a gateway: --admin-address is where

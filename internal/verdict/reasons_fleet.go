@@ -105,9 +105,10 @@ var (
 	}
 )
 
-// FleetReasons are those of this file: none of a gateway. It must not be changed.
-var FleetReasons = []Reason{
+// FleetReasons are those of a fleet, its leases included: none of a gateway. It must not
+// be changed.
+var FleetReasons = append([]Reason{
 	NothingAsked, Provisioning, Created, ExternalEndpoint, MadeAsWanted, Replacing, WaitingForBudget, Draining,
 	Deleting, DeletionBlocked, CloudInitError, QuotaExceeded, PermanentError, TransientError, ProvisioningTimeout,
 	ProviderOff, ProbeOK, ProbeFailed, AuthFailed, BadStatus, LooksAgain, DeletionHeld, Leaving, InstanceAbandoned,
-}
+}, leaseReasons...)

@@ -35,6 +35,8 @@ const (
 	Run     Stage = "run"
 	Replace Stage = "replace"
 	Probe   Stage = "probe"
+	Offer   Stage = "offer"
+	Lease   Stage = "lease"
 	Delete  Stage = "delete"
 	Wait    Stage = "wait"
 )

@@ -58,7 +58,7 @@ func serveFleet() (address string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- admin.Serve(ctx, l, fleetapi.Handler(crawlers{now}, func() time.Time { return now }))
+		done <- admin.Serve(ctx, l, fleetapi.Handler(fleetapi.Options{Shell: crawlers{now}, Now: func() time.Time { return now }}))
 	}()
 	return l.Addr().String(), func() { cancel(); <-done }, nil
 }

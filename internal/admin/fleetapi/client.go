@@ -9,7 +9,6 @@ import (
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/explain"
-	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
 // Start is the command that starts what this API is of.
@@ -24,16 +23,16 @@ func List(ctx context.Context, c admin.Client) (explain.List, error) {
 // Why asks for the verdict of one Proxy, "namespace/name". A name alone is that of the
 // Proxy in namespace default, or else of the only one that is called so. The error is
 // an [admin.AbsentError] when it was never seen.
-func Why(ctx context.Context, c admin.Client, name string) (verdict.Verdict, error) {
+func Why(ctx context.Context, c admin.Client, name string) (explain.Answer, error) {
 	c.Start = Start
 	namespace, name, whole := strings.Cut(name, "/")
 	if !whole {
 		var err error
 		if namespace, name, err = meant(ctx, c, namespace); err != nil {
-			return verdict.Verdict{}, err
+			return explain.Answer{}, err
 		}
 	}
-	return admin.Ask[verdict.Verdict](ctx, c, "/v1/fleet/"+url.PathEscape(namespace)+"/"+url.PathEscape(name))
+	return admin.Ask[explain.Answer](ctx, c, "/v1/fleet/"+url.PathEscape(namespace)+"/"+url.PathEscape(name))
 }
 
 // meant finds the namespace of a name alone.

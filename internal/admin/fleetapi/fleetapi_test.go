@@ -28,7 +28,7 @@ func (s shell) Ready() error { return s.err }
 // asks returns a client of a server that answers from s until the end of the test.
 func asks(t *testing.T, s shell) admin.Client {
 	t.Helper()
-	server := httptest.NewServer(Handler(s, time.Now))
+	server := httptest.NewServer(Handler(Options{Shell: s, Now: time.Now}))
 	t.Cleanup(server.Close)
 	return admin.Client{Address: server.Listener.Addr().String()}
 }

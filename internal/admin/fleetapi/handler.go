@@ -1,6 +1,7 @@
 package fleetapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,15 +12,22 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/spelling"
 )
 
+// Options make a Handler.
+type Options struct {
+	Shell explain.Shell
+	// Uses is nil where nothing is probed or leased.
+	Uses explain.Uses
+	Now  func() time.Time
+}
+
 // api holds the handlers.
 type api struct {
-	shell explain.Shell
-	now   func() time.Time
+	Options
 }
 
 // Handler returns the API, health, and profiles, guarded as [admin.Guard] says.
-func Handler(shell explain.Shell, now func() time.Time) http.Handler {
-	a := &api{shell, now}
+func Handler(o Options) http.Handler {
+	a := &api{o}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/fleet", a.list)
 	mux.HandleFunc("GET /v1/fleet/{namespace}/{name}", a.why)
@@ -27,22 +35,23 @@ func Handler(shell explain.Shell, now func() time.Time) http.Handler {
 		admin.Refuse(w, http.StatusNotFound, admin.Problem{Error: "no " + r.URL.Path + ": the API has /v1/fleet and /v1/fleet/NAMESPACE/NAME"})
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { admin.Plain(w, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { admin.Plain(w, a.shell.Ready()) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { admin.Plain(w, a.Shell.Ready()) })
 	admin.Profiles(mux)
 	return admin.Guard(mux)
 }
 
 func (a *api) list(w http.ResponseWriter, r *http.Request) {
-	fleet, err := a.shell.Fleet(r.Context())
+	fleet, err := a.Shell.Fleet(r.Context())
 	if err != nil {
 		admin.Refuse(w, http.StatusServiceUnavailable, admin.Problem{Error: "the Proxies cannot be read: " + err.Error()})
 		return
 	}
-	admin.Respond(w, http.StatusOK, explain.Summary(fleet, a.now()))
+	leasing := a.fill(r.Context(), fleet.Proxies)
+	admin.Respond(w, http.StatusOK, explain.Summary(fleet, leasing, a.Now()))
 }
 
 func (a *api) why(w http.ResponseWriter, r *http.Request) {
-	fleet, err := a.shell.Fleet(r.Context())
+	fleet, err := a.Shell.Fleet(r.Context())
 	if err != nil {
 		admin.Refuse(w, http.StatusServiceUnavailable, admin.Problem{Error: "the Proxies cannot be read: " + err.Error()})
 		return
@@ -54,7 +63,16 @@ func (a *api) why(w http.ResponseWriter, r *http.Request) {
 		admin.Refuse(w, http.StatusNotFound, admin.Problem{Error: "Proxy " + name + " was never seen", NeverSeen: &never})
 		return
 	}
-	admin.Respond(w, http.StatusOK, explain.Verdict(fleet.Proxies[i], a.now()))
+	a.fill(r.Context(), fleet.Proxies[i:i+1])
+	admin.Respond(w, http.StatusOK, explain.Why(fleet.Proxies[i], a.Now()))
+}
+
+// fill adds how Proxies are probed and leased.
+func (a *api) fill(ctx context.Context, proxies []explain.Known) explain.Leasing {
+	if a.Uses == nil {
+		return explain.Leasing{}
+	}
+	return a.Uses.Fill(ctx, proxies)
 }
 
 // neverSeen says what would have to be true for a Proxy to be seen.

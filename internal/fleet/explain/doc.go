@@ -9,6 +9,8 @@ import (
 	"time"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/offer"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
@@ -31,7 +33,7 @@ type Fleet struct {
 	Source string
 }
 
-// Known is what a shell knows of one Proxy.
+// Known is what is known of one Proxy: by its shell, and below Offer by [Uses].
 type Known struct {
 	Namespace, Name string
 	// Proxy is nil while no document of it was ever accepted.
@@ -52,6 +54,15 @@ type Known struct {
 	// Failures counts the steps that failed in a row, Error is the last one's.
 	Failures int
 	Error    string
+
+	// Offer is nil where nothing is leased, and while it is not known.
+	Offer *offer.Offer
+	// Use is how it is leased; UseErr says why that is not known, in one line without
+	// secrets.
+	Use    lease.Use
+	UseErr string
+	// Probe is nil while nobody here probes it.
+	Probe *Probe
 }
 
 // FirstLine is what a shell keeps of an error for Known.Error.

@@ -3,6 +3,10 @@ package explain
 import (
 	"time"
 
+	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
@@ -28,6 +32,14 @@ type Row struct {
 	// Reason and Why are of the first of the worst steps; empty when all is well.
 	Reason string `json:"reason,omitempty"`
 	Why    string `json:"why,omitempty"`
+	// Healthy is the verdict of probes; nil without one.
+	Healthy *bool `json:"healthy,omitempty"`
+	// LatencyMillis is of the last good probe, or else of the one that the status has.
+	LatencyMillis int64 `json:"latencyMillis,omitempty"`
+	// Offer, Probe and Leases are nil as in [Answer]; of cooldowns there are few here.
+	Offer  *OfferNow  `json:"offer,omitempty"`
+	Probe  *ProbeNow  `json:"probe,omitempty"`
+	Leases *LeasesNow `json:"leases,omitempty"`
 }
 
 // List is a whole fleet.
@@ -35,13 +47,14 @@ type List struct {
 	Source string `json:"source"`
 	// Held says why Proxies without a document are not deleted; empty when none waits.
 	Held     string    `json:"held,omitempty"`
+	Leasing  Leasing   `json:"leasing"`
 	Items    []Row     `json:"items"`
 	Problems []Problem `json:"problems"`
 }
 
 // Summary is the list of a fleet, in order of namespace and name.
-func Summary(f Fleet, now time.Time) List {
-	out := List{Source: f.Source, Held: f.Held, Items: []Row{}, Problems: append([]Problem{}, f.Problems...)}
+func Summary(f Fleet, l Leasing, now time.Time) List {
+	out := List{Source: f.Source, Held: f.Held, Leasing: l, Items: []Row{}, Problems: append([]Problem{}, f.Problems...)}
 	for _, k := range f.Proxies {
 		out.Items = append(out.Items, k.row(now))
 	}
@@ -64,6 +77,7 @@ func (k Known) row(now time.Time) Row {
 	if p == nil {
 		return r
 	}
+	r.used(k, now)
 	r.Phase, r.Mode, r.Provider, r.Zone = string(p.Status.Phase), string(p.Spec.Mode), p.Spec.Provider, p.Spec.Zone
 	r.Scheme, r.Address, r.ProviderID, r.Generation = scheme(p), Address(p), p.Status.ProviderID, p.Generation
 	r.CreatedAt = new(p.CreationTimestamp.UTC())
@@ -74,6 +88,18 @@ func (k Known) row(now time.Time) Row {
 		r.Phase = "Deleting" // also before the status says so
 	}
 	return r
+}
+
+// used fills in how it is probed and leased.
+func (r *Row) used(k Known, now time.Time) {
+	if c := lifecycle.Condition(k.Proxy, egress_v1alpha1.Healthy); c != nil && c.Status != meta_v1.ConditionUnknown {
+		r.Healthy = new(c.Status == meta_v1.ConditionTrue)
+	}
+	r.Offer, r.Probe, r.Leases = k.offerNow(), k.probeNow(), k.leasesNow(now, fewTargets)
+	r.LatencyMillis = k.Proxy.Status.LatencyMillis
+	if k.Probe != nil && k.Probe.ok() {
+		r.LatencyMillis = k.Probe.Latency.Milliseconds()
+	}
 }
 
 // badness orders outcomes.

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/offer"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
@@ -40,24 +42,24 @@ func (k Known) steps(now time.Time) []verdict.Step {
 	steps = append(steps, k.accepted())
 	if k.Proxy.Spec.Mode == egress_v1alpha1.External {
 		steps = append(steps, verdict.ExternalEndpoint.Step(verdict.Create, verdict.OK, "somebody else runs it at "+Address(k.Proxy)))
-		return append(steps, k.healthy()...)
+		return slices.Concat(steps, k.healthy(now), k.leased(now))
 	}
 	if k.Proxy.DeletionTimestamp != nil {
-		return append(steps, append(k.deleting(now), k.waits(now)...)...)
+		return slices.Concat(steps, k.deleting(now), k.leased(now), k.waits(now))
 	}
 	steps = append(steps, k.created(now))
-	steps = append(steps, k.running(now)...)
-	steps = append(steps, k.replaced()...)
-	steps = append(steps, k.healthy()...)
-	return append(steps, k.waits(now)...)
+	return slices.Concat(steps, k.running(now), k.replaced(), k.healthy(now), k.leased(now), k.waits(now))
 }
 
 // state is the worst that matters: whether clients can use it, and whether all of it
 // is as wanted.
 func (k Known) state(steps []verdict.Step) verdict.State {
-	serves := k.Proxy != nil && lifecycle.Serves(k.Proxy)
+	serves := k.Proxy != nil && lifecycle.Serves(k.Proxy) && (k.Offer == nil || k.Offer.Why != offer.NotProbed)
 	worst := verdict.OK
 	for _, s := range steps {
+		if s.Reason == verdict.Probed.Name {
+			continue // the verdict counts, not each probe
+		}
 		switch s.Outcome {
 		case verdict.WasRejected, verdict.WasExcluded:
 			worst = verdict.WasRejected
@@ -238,23 +240,6 @@ func (k Known) replaced() []verdict.Step {
 		return []verdict.Step{verdict.Undecided.Step(verdict.Replace, verdict.StillPending, fmt.Sprintf("generation %d has not been looked at yet", p.Generation))}
 	}
 	return []verdict.Step{verdict.MadeAsWanted.Step(verdict.Replace, verdict.OK, fmt.Sprintf("made as generation %d wants it", p.Generation))}
-}
-
-// healthy says what probes found, if there are any.
-func (k Known) healthy() []verdict.Step {
-	c := lifecycle.Condition(k.Proxy, egress_v1alpha1.Healthy)
-	if c == nil {
-		return nil
-	}
-	reason, known := verdict.ReasonNamed(c.Reason)
-	if !known {
-		reason = verdict.ProbeFailed
-	}
-	outcome := verdict.Warning
-	if c.Status == meta_v1.ConditionTrue {
-		outcome = verdict.OK
-	}
-	return []verdict.Step{reason.Step(verdict.Probe, outcome, c.Message)}
 }
 
 // deleting says what keeps a Proxy that is to go.

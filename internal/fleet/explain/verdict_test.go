@@ -79,8 +79,8 @@ func TestVerdict(t *testing.T) {
 		"provisioning":     {Known{Proxy: instance(no, egress_v1alpha1.ReasonProvisioning, "does not run yet"), Next: now.Add(4 * time.Second)}, verdict.Pending, []string{"create ok Provisioning: gcp made zones/a/instances/px-1 3m 0s ago", "run pending Provisioning: does not run yet; unless it does in 12m 0s, it is made anew", "wait ok LooksAgain: looked at again in 4 s"}},
 		"timeout":          {Known{Proxy: instance(no, egress_v1alpha1.ReasonProvisioningTimeout, "too long")}, verdict.Pending, []string{"run pending ProvisioningTimeout: too long"}},
 		"runs":             {Known{Proxy: runs}, verdict.Serving, []string{"run ok Created: runs at http://10.0.0.1:3128 since 1m 0s", "replace ok MadeAsWanted: made as generation 2 wants it"}},
-		"ready":            {Known{Proxy: condition(instance(yes, egress_v1alpha1.ReasonCreated, ""), egress_v1alpha1.Healthy, yes, egress_v1alpha1.ReasonProbeOK, "38 ms")}, verdict.Serving, []string{"probe ok ProbeOK: 38 ms"}},
-		"unhealthy":        {Known{Proxy: condition(instance(yes, egress_v1alpha1.ReasonCreated, ""), egress_v1alpha1.Healthy, no, egress_v1alpha1.ReasonAuthFailed, "407")}, verdict.Partial, []string{"probe warning AuthFailed: 407"}},
+		"ready":            {Known{Proxy: condition(instance(yes, egress_v1alpha1.ReasonCreated, ""), egress_v1alpha1.Healthy, yes, egress_v1alpha1.ReasonProbeOK, "38 ms")}, verdict.Serving, []string{"probe ok ProbeOK: healthy since 1m 0s: 38 ms"}},
+		"unhealthy":        {Known{Proxy: condition(instance(yes, egress_v1alpha1.ReasonCreated, ""), egress_v1alpha1.Healthy, no, egress_v1alpha1.ReasonAuthFailed, "407")}, verdict.Partial, []string{"probe warning AuthFailed: unhealthy since 1m 0s: 407"}},
 		"a new generation": {Known{Proxy: stale}, verdict.Partial, []string{"replace pending Undecided"}},
 		"waits for others": {Known{Proxy: instance(yes, egress_v1alpha1.ReasonWaitingForBudget, "enough")}, verdict.Partial, []string{"replace pending WaitingForBudget: enough"}},
 		"waits for leases": {Known{Proxy: condition(instance(yes, egress_v1alpha1.ReasonCreated, ""), egress_v1alpha1.Draining, yes, egress_v1alpha1.ReasonReplacing, "3 leases")}, verdict.Pending, []string{"replace pending Draining: 3 leases"}},
@@ -130,7 +130,7 @@ func inOrder(lines, want []string) string {
 }
 
 func TestSummaryNamesTheWorst(t *testing.T) {
-	l := Summary(Fleet{Source: "directory /x", Proxies: []Known{{Namespace: "crawl", Name: "fra-1", ProviderOn: true, Proxy: wanted(no, egress_v1alpha1.ReasonPermanentError, "no such image")}}}, now)
+	l := Summary(Fleet{Source: "directory /x", Proxies: []Known{{Namespace: "crawl", Name: "fra-1", ProviderOn: true, Proxy: wanted(no, egress_v1alpha1.ReasonPermanentError, "no such image")}}}, Leasing{}, now)
 	if len(l.Items) != 1 || l.Items[0].Reason != "PermanentError" || l.Items[0].Why != "no such image" || l.Problems == nil {
 		t.Errorf("%+v", l)
 	}
