@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward/access"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward/destination"
 )
 
@@ -14,7 +13,9 @@ import (
 type Config struct {
 	// Name is what Proxy-Status calls the proxy: a token of RFC 9110.
 	Name   string
-	Access *access.Policy
+	Access Access
+	// Routes reach targets; nil connects to them from here, as Rules allow.
+	Routes Routes
 	Rules  destination.Rules
 	// Egress is the address that targets are dialled from; invalid for the system's choice.
 	// A loopback address is for targets on loopback, which is all that can be reached from it.

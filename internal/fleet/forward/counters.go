@@ -31,13 +31,13 @@ type counters struct {
 	tunnels  map[*proxy.Relay]struct{}
 }
 
-func (c *counters) refused(r *refusalError) {
+func (c *counters) refused(r *RefusalError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refusals == nil {
 		c.refusals = make(map[string]int64)
 	}
-	c.refusals[r.kind]++
+	c.refusals[r.Kind]++
 }
 
 // live counts a tunnel while it lives; the function that it returns ends that.

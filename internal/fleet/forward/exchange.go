@@ -15,6 +15,7 @@ import (
 // reads from the client or writes to it is woken.
 type exchange struct {
 	*session
+	grant   access.Grant
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	idle    *time.Timer
@@ -29,11 +30,11 @@ type exchange struct {
 }
 
 func (x *session) exchange(ctx context.Context, grant access.Grant, req *http.Request) (context.Context, *exchange) {
-	e := &exchange{session: x, woken: make(chan struct{}), newer: req.ProtoAtLeast(1, 1)}
+	e := &exchange{session: x, woken: make(chan struct{}), newer: req.ProtoAtLeast(1, 1), grant: grant}
 	ctx, e.cancel = context.WithCancelCause(ctx)
 	e.ctx = ctx
 	e.idle = time.AfterFunc(x.Limits.Idle, func() { e.cancel(errIdle) })
-	e.forget = until(grant, e.cancel)
+	e.forget = x.leases.hold(grant, e.cancel)
 	e.asleep = context.AfterFunc(ctx, func() {
 		defer close(e.woken)
 		_ = x.conn.SetDeadline(past)

@@ -16,7 +16,7 @@ const maxHead = 16 << 10
 // errHead is what is refused before net/http reads it: two readers of such a request
 // may see different requests in it (RFC 9112, 11.2).
 func errHead(status int, text string) error {
-	return &refusalError{status: status, kind: "http_request_error", text: text}
+	return &RefusalError{Status: status, Kind: "http_request_error", Text: text}
 }
 
 var (
@@ -30,7 +30,7 @@ var (
 	errHosts   = errHead(http.StatusBadRequest, "more than one Host")
 )
 
-// readRequest reads a head that everybody reads alike. The error is a *[refusalError]
+// readRequest reads a head that everybody reads alike. The error is a *[RefusalError]
 // or the connection's.
 func readRequest(in *bufio.Reader) (*http.Request, error) {
 	head, err := peekHead(in)

@@ -30,7 +30,7 @@ func (x *session) serveHTTP(ctx context.Context) error {
 func (x *session) serveRequest(ctx context.Context) (again bool, err error) {
 	_ = x.conn.SetReadDeadline(time.Now().Add(x.Limits.Startup))
 	req, err := readRequest(x.in)
-	if r, ok := errors.AsType[*refusalError](err); ok {
+	if r, ok := errors.AsType[*RefusalError](err); ok {
 		return false, x.leave(x.answer(nil, r, false))
 	}
 	if err != nil {
@@ -69,7 +69,7 @@ func givenBy(h http.Header) (*access.Given, error) {
 // request has an end that is near: clients show their password on the same one.
 func (x *session) refuseHTTP(req *http.Request, why error) (again bool, err error) {
 	keep := x.keeps(req) && req.ContentLength >= 0 && req.ContentLength <= skipBytes && req.Header.Get("Expect") == ""
-	if err := x.answer(req, refuse(why), keep); err != nil {
+	if err := x.answer(req, why, keep); err != nil {
 		return false, err
 	}
 	if !keep {
@@ -101,15 +101,28 @@ func (x *session) connect(ctx context.Context, req *http.Request, grant access.G
 	}
 	dialling, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer until(grant, cancel)()
-	target, err := x.dial(dialling, to)
+	defer x.leases.hold(grant, cancel)()
+	p, err := x.open(dialling, grant, to)
 	if err != nil {
 		return x.refuseHTTP(req, err)
 	}
 	_ = x.conn.SetWriteDeadline(time.Now().Add(x.Limits.Startup))
-	if _, err := io.WriteString(x.conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		_ = target.Close()
+	if err := x.established(p.Told); err != nil {
+		p.drop()
 		return false, err
 	}
-	return false, x.tunnel(ctx, grant, protocols[overCONNECT], to, target)
+	return false, x.tunnel(ctx, grant, protocols[overCONNECT], to, p)
+}
+
+// established answers a CONNECT.
+func (x *session) established(t Told) error {
+	const line, end = "HTTP/1.1 200 Connection established\r\n", "\r\n"
+	out := &appender{[]byte(line)}
+	h := make(http.Header)
+	x.tell(h, t)
+	if err := h.Write(out); err != nil {
+		return err
+	}
+	_, err := x.conn.Write(append(out.b, end...))
+	return err
 }

@@ -102,7 +102,7 @@ func TestWhatErrorsMean(t *testing.T) {
 		"http_response_timeout": errIdle, "connection_terminated": syscall.ECONNRESET, "http_protocol_error": errors.New("malformed"),
 	} {
 		r := refuse(err)
-		if r.kind != kind || r.status < 500 || strings.Contains(r.text, "secret.internal") {
+		if r.Kind != kind || r.Status < 500 || strings.Contains(r.Text, "secret.internal") {
 			t.Errorf("%v: %+v, want %s", err, *r, kind)
 		}
 	}

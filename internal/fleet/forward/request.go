@@ -8,7 +8,6 @@ import (
 	"net/textproto"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward/access"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward/destination"
@@ -17,12 +16,15 @@ import (
 // forward serves a request for a whole URL.
 func (x *session) forward(ctx context.Context, req *http.Request, grant access.Grant) (again bool, err error) {
 	x.counters.requests[overHTTP].Add(1)
-	if err := forwardable(req); err != nil {
+	to, err := forwardable(req)
+	if err != nil {
 		return x.refuseHTTP(req, err)
 	}
 	ctx, e := x.exchange(ctx, grant, req)
 	body := e.upload(req)
-	resp, err := x.trip(ctx, e, req, body) //nolint:bodyclose // deliver does
+	resp, passage, err := x.trip(ctx, e, req, to, body) //nolint:bodyclose // deliver does
+	defer passage.done()
+	defer passage.follow(e.cancel)()
 	if err != nil {
 		if err = e.why(err); body.broken.Load() && e.ctx.Err() == nil {
 			err = errBroken
@@ -30,12 +32,12 @@ func (x *session) forward(ctx context.Context, req *http.Request, grant access.G
 		body.abandon()
 		e.end(body)
 		if !body.done.Load() {
-			return false, x.leave(x.answer(req, refuse(err), false))
+			return false, x.leave(x.answer(req, err, false))
 		}
 		return x.refuseHTTP(req, err)
 	}
 	keep := x.keeps(req) && body.done.Load()
-	err = e.deliver(req, resp, keep)
+	err = e.deliver(req, resp, passage, keep)
 	if err != nil || !keep {
 		body.abandon()
 	}
@@ -53,21 +55,21 @@ func (x *session) forward(ctx context.Context, req *http.Request, grant access.G
 }
 
 // forwardable refuses what is not http://HOST[:PORT]/PATH.
-func forwardable(req *http.Request) error {
+func forwardable(req *http.Request) (to destination.Target, err error) {
 	switch {
 	case !req.URL.IsAbs() || req.URL.Host == "":
-		return errLoop
+		return to, errLoop
 	case req.URL.Scheme != "http":
-		return errScheme
+		return to, errScheme
 	case req.URL.User != nil:
-		return errUser
+		return to, errUser
 	case req.Header.Get("Expect") != "" && !strings.EqualFold(req.Header.Get("Expect"), "100-continue"):
-		return errExpect
+		return to, errExpect
 	}
-	if _, err := destination.ParseTarget(authority(req.URL)); err != nil {
-		return errTarget
+	if to, err = destination.ParseTarget(authority(req.URL)); err != nil {
+		return to, errTarget
 	}
-	return nil
+	return to, nil
 }
 
 // authority is HOST:PORT of a URL, whose port may be missing.
@@ -80,10 +82,7 @@ func authority(u *url.URL) string {
 }
 
 // trip asks the target.
-func (x *session) trip(ctx context.Context, e *exchange, req *http.Request, body *upload) (*http.Response, error) {
-	if x.transport == nil {
-		x.transport = x.newTransport()
-	}
+func (x *session) trip(ctx context.Context, e *exchange, req *http.Request, to destination.Target, body *upload) (*http.Response, *Passage, error) {
 	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
 		e.touch()
 		if code == http.StatusContinue {
@@ -91,7 +90,8 @@ func (x *session) trip(ctx context.Context, e *exchange, req *http.Request, body
 		}
 		return e.inform(code, http.Header(h))
 	}}
-	out := req.Clone(httptrace.WithClientTrace(ctx, trace))
+	ctx = httptrace.WithClientTrace(ctx, trace)
+	out := req.Clone(ctx)
 	out.RequestURI, out.Close = "", false
 	out.URL = verbatim(req)
 	out.Trailer = req.Trailer // filled in once the content has been read
@@ -103,7 +103,7 @@ func (x *session) trip(ctx context.Context, e *exchange, req *http.Request, body
 	if req.ContentLength != 0 {
 		out.Body = body
 	}
-	return x.transport.RoundTrip(out)
+	return x.route.Ask(ctx, e.grant, to, out)
 }
 
 // verbatim is the URL of a request with its path as the client wrote it.
@@ -132,28 +132,6 @@ func removeHopByHop(h http.Header) {
 	}
 	for _, name := range hopByHop {
 		h.Del(name)
-	}
-}
-
-// newTransport makes what carries the requests of one client connection. Nobody else
-// uses its connections: some targets authenticate connections.
-func (x *session) newTransport() *http.Transport {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return &http.Transport{
-		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			to, err := destination.ParseTarget(address)
-			if err != nil {
-				return nil, errTarget
-			}
-			c, err := x.dial(ctx, to)
-			if err != nil {
-				return nil, err
-			}
-			return &counted{Conn: c, counters: &x.counters}, nil
-		},
-		Protocols: protocols, DisableCompression: true, MaxIdleConns: 8, MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
-		ExpectContinueTimeout: 2 * time.Second, MaxResponseHeaderBytes: 256 << 10,
 	}
 }
 

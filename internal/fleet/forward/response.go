@@ -10,7 +10,7 @@ import (
 )
 
 // deliver writes the target's response to the client, as it comes.
-func (e *exchange) deliver(req *http.Request, resp *http.Response, keep bool) error {
+func (e *exchange) deliver(req *http.Request, resp *http.Response, p *Passage, keep bool) error {
 	defer func() { _ = resp.Body.Close() }()
 	e.touch()
 	e.respond()
@@ -21,6 +21,9 @@ func (e *exchange) deliver(req *http.Request, resp *http.Response, keep bool) er
 		return e.answer(req, errUpgrade, keep)
 	}
 	removeHopByHop(resp.Header)
+	if p != nil {
+		e.tell(resp.Header, p.Told)
+	}
 	resp.Request, resp.Close = req, !keep
 	resp.Proto, resp.ProtoMajor, resp.ProtoMinor = "HTTP/1.1", 1, 1
 	resp.TransferEncoding = nil

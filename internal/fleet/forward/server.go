@@ -17,6 +17,7 @@ type Server struct {
 	Config
 	conns    *proxy.Server
 	counters counters
+	leases   openLeases
 	own      own
 	draining context.Context // ends when the proxy goes away
 	drain    context.CancelFunc

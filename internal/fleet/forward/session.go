@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"time"
 
@@ -22,11 +21,11 @@ var past = time.Unix(1, 0)
 // session is one connection of a client.
 type session struct {
 	*Server
-	raw       *proxy.Conn
-	conn      net.Conn // raw, or TLS over it
-	in        *bufio.Reader
-	client    netip.Addr
-	transport *http.Transport // of plain HTTP; nil before the first request
+	raw    *proxy.Conn
+	conn   net.Conn // raw, or TLS over it
+	in     *bufio.Reader
+	client netip.Addr
+	route  Route
 }
 
 // serve is the handler of a connection.
@@ -34,6 +33,9 @@ func (s *Server) serve(ctx context.Context, c *proxy.Conn) error {
 	s.counters.connections.Add(1)
 	_ = proxy.SetLiveness(c, proxy.DefaultLiveness())
 	x := &session{Server: s, raw: c, conn: c, client: addressOf(c.RemoteAddr())}
+	if x.route = (&direct{session: x}); s.Routes != nil {
+		x.route = s.Routes.Route()
+	}
 	defer x.close()
 	if err := x.handshake(ctx); err != nil {
 		return err
@@ -56,9 +58,7 @@ func (s *Server) serve(ctx context.Context, c *proxy.Conn) error {
 }
 
 func (x *session) close() {
-	if x.transport != nil {
-		x.transport.CloseIdleConnections()
-	}
+	x.route.Close()
 	if x.conn != net.Conn(x.raw) {
 		_ = x.conn.SetDeadline(time.Now().Add(time.Second))
 		_ = x.conn.Close() // with an alert; the server closes only what is beneath
@@ -104,6 +104,8 @@ func (x *session) decide(given *access.Given) (access.Grant, error) {
 		x.counters.wrong.Add(1)
 	case err == nil && !x.raw.Admit():
 		return grant, errFull
+	case err == nil:
+		x.leases.shown(grant)
 	}
 	return grant, err
 }

@@ -20,24 +20,24 @@ func (x *session) serveSOCKS(ctx context.Context) error {
 	x.counters.requests[overSOCKS].Add(1)
 	to, err := socks5.ReadRequest(x.in)
 	if wrong, ok := errors.AsType[*socks5.RefusedError](err); ok {
-		return x.refuseSOCKS(&refusalError{kind: "http_request_error", reply: wrong.Reply, text: wrong.Error()})
+		return x.refuseSOCKS(&RefusalError{Kind: "http_request_error", Reply: wrong.Reply, Text: wrong.Error()})
 	}
 	if err != nil {
 		return x.leave(err)
 	}
 	dialling, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer until(grant, cancel)()
-	target, err := x.dial(dialling, to)
+	defer x.leases.hold(grant, cancel)()
+	p, err := x.open(dialling, grant, to)
 	if err != nil {
 		return x.refuseSOCKS(refuse(err))
 	}
 	_ = x.conn.SetWriteDeadline(time.Now().Add(x.Limits.Startup))
 	if err := socks5.WriteReply(x.conn, socks5.Succeeded); err != nil {
-		_ = target.Close()
+		p.drop()
 		return err
 	}
-	return x.tunnel(ctx, grant, protocols[overSOCKS], to, target)
+	return x.tunnel(ctx, grant, protocols[overSOCKS], to, p)
 }
 
 // greet finds out who the client is. A client that can show a password is asked for
@@ -48,7 +48,7 @@ func (x *session) greet() (access.Grant, error) {
 		return access.Grant{}, err
 	}
 	bare, password := bytes.IndexByte(methods, socks5.NoAuthentication) >= 0, bytes.IndexByte(methods, socks5.UserPassword) >= 0
-	if password && (!bare || x.Access.Credentials.Any()) {
+	if password && (!bare || x.Access.Asks()) {
 		return x.askPassword()
 	}
 	grant, err := access.Grant{}, error(errNoMethod)
@@ -64,7 +64,7 @@ func (x *session) greet() (access.Grant, error) {
 }
 
 // errNoMethod is of a client that only offers methods that nobody here knows.
-var errNoMethod = &refusalError{403, "http_request_denied", socks5.NotAllowed, "no method of authentication that this proxy has"}
+var errNoMethod = &RefusalError{403, "http_request_denied", socks5.NotAllowed, "no method of authentication that this proxy has"}
 
 func (x *session) askPassword() (access.Grant, error) {
 	if err := socks5.WriteMethod(x.conn, socks5.UserPassword); err != nil {
@@ -82,9 +82,9 @@ func (x *session) askPassword() (access.Grant, error) {
 }
 
 // refuseSOCKS answers a request that comes to nothing.
-func (x *session) refuseSOCKS(r *refusalError) error {
+func (x *session) refuseSOCKS(r *RefusalError) error {
 	x.counters.refused(r)
 	_ = x.conn.SetWriteDeadline(time.Now().Add(x.Limits.Startup))
-	_ = socks5.WriteReply(x.conn, r.reply)
+	_ = socks5.WriteReply(x.conn, r.Reply)
 	return x.leave(r)
 }

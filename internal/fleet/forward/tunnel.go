@@ -2,7 +2,7 @@ package forward
 
 import (
 	"context"
-	"net"
+	"sync"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward/access"
@@ -10,10 +10,39 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/proxy"
 )
 
+// open connects to a target. By a route it gives up when the client does: it may take
+// long until there is a proxy to go by.
+func (x *session) open(ctx context.Context, grant access.Grant, to destination.Target) (*Passage, error) {
+	if x.Routes == nil {
+		return x.route.Tunnel(ctx, grant, to)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	watching, enough := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		if x.raw.AwaitClosed(watching) {
+			cancel(errGone)
+		}
+	})
+	p, err := x.route.Tunnel(ctx, grant, to)
+	enough()
+	watcher.Wait()
+	cancel(nil)
+	return p, err
+}
+
+// drop gives back what was opened for nobody.
+func (p *Passage) drop() {
+	_ = p.Conn.Close()
+	p.done()
+}
+
 // tunnel carries bytes between the client and a target until either side is done, or
 // nothing has passed for long, or the lease has ended. What the client sent ahead goes
 // first.
-func (x *session) tunnel(ctx context.Context, grant access.Grant, protocol string, to destination.Target, target net.Conn) error {
+func (x *session) tunnel(ctx context.Context, grant access.Grant, protocol string, to destination.Target, p *Passage) error {
+	target := p.Conn
+	defer p.done()
 	defer func() { _ = target.Close() }()
 	ahead, _ := x.in.Peek(x.in.Buffered())
 	if len(ahead) > 0 {
@@ -26,7 +55,8 @@ func (x *session) tunnel(ctx context.Context, grant access.Grant, protocol strin
 	x.in = nil // a tunnel may last for days
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer until(grant, cancel)()
+	defer x.leases.hold(grant, cancel)()
+	defer p.follow(cancel)()
 	relay := proxy.NewRelay(x.conn, proxy.Wrap(target), proxy.Options{Linger: -1})
 	defer x.counters.live(relay)()
 	defer x.endIdle(ctx, relay, cancel).Stop()
@@ -34,15 +64,6 @@ func (x *session) tunnel(ctx context.Context, grant access.Grant, protocol strin
 	x.Log.Debug("tunnel ended", keyProtocol, protocol, keyClient, x.client, keyTarget, to.String(), keyLease, grant.Lease,
 		"sent", result.FromA, "received", result.FromB, "by", result.First.String(), keyError, context.Cause(ctx))
 	return nil
-}
-
-// until ends what a grant allows at its end; the function that it returns forgets it.
-func until(grant access.Grant, cancel context.CancelCauseFunc) (stop func()) {
-	if grant.Until.IsZero() {
-		return func() {}
-	}
-	t := time.AfterFunc(time.Until(grant.Until), func() { cancel(errExpired) })
-	return func() { t.Stop() }
 }
 
 // idleLooks is how often within Limits.Idle a tunnel is looked at.

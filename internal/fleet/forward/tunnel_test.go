@@ -197,3 +197,31 @@ func closedPort(t *testing.T) (port string, free func()) {
 	n := ln.Addr().(*net.TCPAddr).Port
 	return string([]byte{byte(n >> 8), byte(n)}), func() { _ = ln.Close() }
 }
+
+// A credential of the same lease with a later end prolongs what is open, by whatever it is
+// shown; nothing is remembered of a lease under which nothing is open.
+func TestALaterCredentialProlongsATunnel(t *testing.T) {
+	p := start(t, leases)
+	first := time.Now().Add(2 * time.Second).Truncate(time.Second).Add(time.Second)
+	later := first.Add(2 * time.Second)
+	basic := func(lease string, end time.Time) string {
+		user, password := credential.Make(make([]byte, credential.MinKey), "px-1", lease, end)
+		return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password)) + "\r\n"
+	}
+	target := echo(t)
+	kept, other := connected(t, p, target, basic("abc", first)), connected(t, p, target, basic("xyz", first))
+	if resp, _ := dial(t, p.address).send(request("OPTIONS", "*", basic("abc", later))).answer("OPTIONS"); resp.StatusCode != 400 {
+		t.Fatalf("OPTIONS *: %s", resp.Status)
+	}
+	other.expectEnd()
+	kept.send("x").expect("x")
+	kept.expectEnd()
+	if early := time.Until(later); early > 0 {
+		t.Errorf("ended %s before the lease", early)
+	}
+	eventually(t, "nothing is remembered", func() bool {
+		p.leases.mu.Lock()
+		defer p.leases.mu.Unlock()
+		return len(p.leases.open) == 0
+	})
+}

@@ -31,6 +31,8 @@ type Grant struct {
 	Lease string
 	// Until is zero without an end.
 	Until time.Time
+	// For is what the one who decided wants those to know who reach targets.
+	For any
 }
 
 // Given is what a client showed.
@@ -72,6 +74,9 @@ func (p *Policy) Decide(source netip.Addr, given *Given, now time.Time) (Grant, 
 	}
 	return grant, err
 }
+
+// Asks says whether there are credentials.
+func (p *Policy) Asks() bool { return p.Credentials.Any() }
 
 // verify takes the same time for every wrong password of one length.
 func (c Credentials) verify(g Given, now time.Time) (Grant, error) {

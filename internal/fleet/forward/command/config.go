@@ -50,10 +50,11 @@ func wrong(flag, value, format string, args ...any) error {
 var name = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9.-]{0,62}$`)
 
 // config checks all flags together and reads the files that they name.
-func (o Options) config(log *slog.Logger) (forward.Config, error) {
+func (o Options) config(log *slog.Logger) (forward.Config, *access.Policy, error) {
 	c := forward.Config{Name: "gatehouse-forward", OnlySOCKS: o.Scheme == schemeSOCKS, Log: log}
 	var errs [5]error
-	c.Access, errs[0] = o.access()
+	policy, err := o.access()
+	c.Access, errs[0] = policy, err
 	c.Rules, errs[1] = o.rules()
 	c.TLS, errs[2] = o.tls()
 	c.Limits, errs[3] = o.limits()
@@ -61,7 +62,7 @@ func (o Options) config(log *slog.Logger) (forward.Config, error) {
 	if o.Instance != "" {
 		c.Name = o.Instance
 	}
-	return c, errors.Join(errs[:]...)
+	return c, policy, errors.Join(errs[:]...)
 }
 
 func (o Options) access() (*access.Policy, error) {

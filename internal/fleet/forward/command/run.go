@@ -18,7 +18,7 @@ import (
 // Run serves until ctx ends and then goes away in order. Wrong usage is a *[FlagError];
 // other errors are of a machine on which it cannot serve.
 func (o Options) Run(ctx context.Context, log *slog.Logger) error {
-	c, err := o.config(log)
+	c, policy, err := o.config(log)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (o Options) Run(ctx context.Context, log *slog.Logger) error {
 		if statusLoopback, err = isLoopback("status-address", o.StatusAddress); err != nil {
 			return err
 		}
-		if !statusLoopback && !c.Access.Credentials.Any() && len(c.Access.Sources) == 0 {
+		if !statusLoopback && !policy.Credentials.Any() && len(policy.Sources) == 0 {
 			return wrong("status-address", o.StatusAddress, "not loopback: give --auth-dir or --allow-sources, or a loopback address")
 		}
 	}
@@ -38,7 +38,7 @@ func (o Options) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("--listen %q: %w; give another address", o.Listen, err)
 	}
-	if o.AuthDir != "" && !c.Access.Credentials.Any() {
+	if o.AuthDir != "" && !policy.Credentials.Any() {
 		log.Warn("there are no credentials in --auth-dir: whoever reaches the proxy from an allowed source, or from this machine on loopback, may use it", "dir", o.AuthDir)
 	}
 	standard.SetOutput(io.Discard) // net/http logs there what targets send unasked, in their words
@@ -49,7 +49,7 @@ func (o Options) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	log.Info("serving", "address", ln.Addr().String(), "scheme", o.Scheme, "status", status.address,
-		"credentials", c.Access.Credentials.Any(), "sources", len(c.Access.Sources))
+		"credentials", policy.Credentials.Any(), "sources", len(policy.Sources))
 	err = s.Run(ctx, ln)
 	status.stop()
 	log.Info("ended")
