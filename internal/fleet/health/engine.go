@@ -54,6 +54,7 @@ type state struct {
 	flying   bool
 	gone     bool
 	snapshot *Snapshot
+	ended    time.Time // of the last probe
 }
 
 // New returns an engine without proxies.
@@ -212,7 +213,7 @@ func (e *Engine) start(ctx context.Context, probes *sync.WaitGroup) time.Duratio
 func (e *Engine) land(s *state, got Result, began, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.flying = false
+	s.flying, s.ended = false, now
 	if s.gone {
 		return
 	}
