@@ -76,3 +76,7 @@ func (o *Offer) ForLease(id string, until time.Time) Credentials {
 	}
 	return o.keys.own(id, until)
 }
+
+// CredentialsEnd says whether [Offer.ForLease] returns credentials that end with the lease,
+// so that a renewed lease needs others.
+func (o *Offer) CredentialsEnd() bool { return o.keys.leaseKey != nil }
