@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -357,14 +356,7 @@ func (s *Memory) Use(_ context.Context, uid string) (Use, error) {
 	if m == nil {
 		return Use{}, nil
 	}
-	u := Use{Active: m.active}
-	for target, c := range m.cooling {
-		if now.Before(c.until) {
-			u.Cooldowns = append(u.Cooldowns, Cooldown{Target: target, Until: c.until})
-		}
-	}
-	slices.SortFunc(u.Cooldowns, func(a, b Cooldown) int { return strings.Compare(a.Target, b.Target) })
-	return u, nil
+	return m.use(now), nil
 }
 
 // gone says whether its proxy is, or is another instance.
