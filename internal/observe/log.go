@@ -29,10 +29,11 @@ const (
 	KeyResource    = "resource"   // name of an xDS resource
 	KeyAcked       = "acknowledged"
 	KeyTotal       = "total"
-	KeyTook        = "took"  // a duration
-	KeyGrace       = "grace" // a duration
-	KeyCut         = "cut"   // how many of them
-	KeyFile        = "file"  // path, with ":line" where known
+	KeyTook        = "took"    // a duration
+	KeyGrace       = "grace"   // a duration
+	KeyCut         = "cut"     // how many of them
+	KeyFailing     = "failing" // how many of them
+	KeyFile        = "file"    // path, with ":line" where known
 	KeyFiles       = "files"
 	KeyObjects     = "objects"
 	KeyPath        = "path"

@@ -85,6 +85,11 @@ var (
 		Meaning: "Probes through the proxy get an unexpected answer.",
 		Remedy:  "Look at whether the probe's target answers as expected.",
 	}
+	WrongEgress = Reason{
+		Name: "WrongEgress", Class: OutcomeClass,
+		Meaning: "The probe's target sees another address than the proxy's.",
+		Remedy:  "Look at how the proxy's connections leave, and at whether healthCheck.url answers with nothing but the address that it sees. If the new address is right, turn healthCheck.verifyEgressIP off and on again.",
+	}
 	LooksAgain = Reason{
 		Name: "LooksAgain", Class: InfoClass, Meaning: "When the next step is due.",
 	}
@@ -110,5 +115,5 @@ var (
 var FleetReasons = append([]Reason{
 	NothingAsked, Provisioning, Created, ExternalEndpoint, MadeAsWanted, Replacing, WaitingForBudget, Draining,
 	Deleting, DeletionBlocked, CloudInitError, QuotaExceeded, PermanentError, TransientError, ProvisioningTimeout,
-	ProviderOff, ProbeOK, ProbeFailed, AuthFailed, BadStatus, LooksAgain, DeletionHeld, Leaving, InstanceAbandoned,
+	ProviderOff, ProbeOK, ProbeFailed, AuthFailed, BadStatus, WrongEgress, LooksAgain, DeletionHeld, Leaving, InstanceAbandoned,
 }, leaseReasons...)

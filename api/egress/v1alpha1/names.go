@@ -52,9 +52,10 @@ const (
 // Reasons of the condition Healthy.
 const (
 	ReasonProbeOK     = "ProbeOK"
-	ReasonProbeFailed = "ProbeFailed"
-	ReasonAuthFailed  = "AuthFailed"
-	ReasonBadStatus   = "BadStatus"
+	ReasonProbeFailed = "ProbeFailed" // not reached, no TLS, no tunnel, no answer in time
+	ReasonAuthFailed  = "AuthFailed"  // it refuses the credentials
+	ReasonBadStatus   = "BadStatus"   // another status than expected
+	ReasonWrongEgress = "WrongEgress" // the target saw another address
 )
 
 // Phase sums up the conditions in a word.

@@ -3,9 +3,12 @@ package health
 import (
 	"container/heap"
 	"context"
-	"hash/fnv"
+	"log/slog"
+	"maps"
 	"sync"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 )
 
 // Metrics are told of every probe.
@@ -18,146 +21,84 @@ type Metrics interface {
 	Suspended(held bool)
 }
 
+// DefaultInFlight is how many probes are under way at once at most.
+const DefaultInFlight = 1024
+
 // Options make an Engine.
 type Options struct {
-	// InFlight bounds the probes at once. Default 1024.
+	// InFlight bounds the probes at once. Default [DefaultInFlight].
 	InFlight int
-	// Emit is told that a proxy's state is worth a write. It must not block; false says
-	// that it could not be passed on, and it is tried again with the next probe.
+	// Emit is told that a proxy's state is worth a write, by its key. It must neither block
+	// nor call the engine; false says that it could not be passed on, and it is tried again
+	// with the next probe.
 	Emit    func(key string) bool
-	Metrics Metrics
+	Metrics Metrics      // nil without
+	Log     *slog.Logger // nil for none
 	// Probe is nil but in tests.
 	Probe func(context.Context, Proxy) Result
 }
 
-// Engine probes proxies until its context ends.
+// Engine probes proxies until its context ends. It is made anew for each term of a
+// leader: what it knew of the last one is in the statuses.
 type Engine struct {
 	options Options
 	wake    chan struct{}
 	slots   chan struct{}
 
-	mu     sync.Mutex
-	states map[string]*state
-	due    queue
-	good   int // states whose verdict is good
-	shaky  int // of those, the ones that fail now
-	held   bool
-	since  time.Time // of held
+	mu      sync.Mutex
+	states  map[string]*state
+	due     queue
+	soonest time.Time // when the next probe may begin that should not wait
+	weather weather
+	held    bool
+	heldAt  time.Time
+	writes  map[Cause]int
 }
 
 // state is one proxy and what is known of it.
 type state struct {
-	proxy    Proxy
-	record   record
-	next     time.Time
-	place    int // in the queue; -1 while it is probed
-	flying   bool
-	gone     bool
-	snapshot *Snapshot
-	ended    time.Time // of the last probe
+	proxy   Proxy
+	version int // of what is asked and how; a result of another one does not count
+	record  record
+	next    time.Time
+	place   int // in the queue; -1 while it is probed
+	gone    bool
+	moved   bool      // what its status says was of another endpoint
+	fell    time.Time // when it turned bad, if that is not long ago
+	// snapshot is the verdict that was last passed on, nil before.
+	snapshot *lifecycle.Verdict
 }
 
 // New returns an engine without proxies.
 func New(o Options) *Engine {
 	if o.InFlight == 0 {
-		o.InFlight = 1024
+		o.InFlight = DefaultInFlight
 	}
 	if o.Probe == nil {
 		o.Probe = Probe
 	}
-	return &Engine{options: o, wake: make(chan struct{}, 1), slots: make(chan struct{}, o.InFlight), states: map[string]*state{}}
-}
-
-// Set tells of a proxy, new or changed.
-func (e *Engine) Set(p Proxy, now time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if old := e.states[p.Key]; old != nil {
-		if same(&old.proxy, &p) {
-			old.proxy = p // credentials may have changed
-			return
-		}
-		e.drop(old)
+	if o.Metrics == nil {
+		o.Metrics = unmeasured{}
 	}
-	s := &state{proxy: p, next: now.Add(phase(p.UID, p.Check.Interval))}
-	s.record.verdict, s.record.reported, s.record.reportedAt = p.Known, p.Known, now
-	e.states[p.Key] = s
-	e.count(s, +1)
-	heap.Push(&e.due, s)
-	e.nudge()
-}
-
-// same says whether counters go on.
-func same(a, b *Proxy) bool {
-	return a.UID == b.UID && a.Instance == b.Instance && a.Scheme == b.Scheme && a.Host == b.Host && a.Port == b.Port &&
-		a.Egress == b.Egress && a.Check.equal(b.Check)
-}
-
-// phase spreads first probes over an interval, for each proxy the same after a restart.
-func phase(uid string, interval time.Duration) time.Duration {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(uid))
-	return time.Duration(h.Sum64() % uint64(interval))
-}
-
-// Remove tells that a proxy is not to be probed any more.
-func (e *Engine) Remove(key string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if s := e.states[key]; s != nil {
-		e.drop(s)
-		e.options.Metrics.Forget(key)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Engine{
+		options: o, wake: make(chan struct{}, 1), slots: make(chan struct{}, o.InFlight),
+		states: map[string]*state{}, writes: map[Cause]int{},
 	}
 }
 
-func (e *Engine) drop(s *state) {
-	e.count(s, -1)
-	s.gone = true
-	if !s.flying {
-		heap.Remove(&e.due, s.place)
-	}
-	delete(e.states, s.proxy.Key)
-}
+type unmeasured struct{}
 
-// count keeps how many are good, and how many of those fail.
-func (e *Engine) count(s *state, by int) {
-	if v := s.record.verdict; v != nil && *v {
-		e.good += by
-	}
-	if s.record.shaky() {
-		e.shaky += by
-	}
-}
+func (unmeasured) Probe(string, Result) {}
+func (unmeasured) Forget(string)        {}
+func (unmeasured) Suspended(bool)       {}
 
-// Snapshot returns what of a proxy is worth a write, false before its first verdict.
-func (e *Engine) Snapshot(key string) (Snapshot, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if s := e.states[key]; s != nil && s.snapshot != nil {
-		return *s.snapshot, true
-	}
-	return Snapshot{}, false
-}
-
-// Last returns the most recent result of a proxy, false without one since it began.
-func (e *Engine) Last(key string) (Result, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if s := e.states[key]; s != nil && s.record.last.Class != "" {
-		return s.record.last, true
-	}
-	return Result{}, false
-}
-
-func (e *Engine) nudge() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Run probes until ctx ends, and returns when no probe is under way.
+// Run probes until ctx ends, and returns when no probe is under way and the metrics have
+// forgotten all.
 func (e *Engine) Run(ctx context.Context) {
+	defer e.end()
 	var probes sync.WaitGroup
 	defer probes.Wait()
 	timer := time.NewTimer(0)
@@ -174,6 +115,15 @@ func (e *Engine) Run(ctx context.Context) {
 		// 2. Start what is due, as far as there are slots; the rest stays due.
 		timer.Reset(e.start(ctx, &probes))
 	}
+}
+
+func (e *Engine) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for key := range e.states {
+		e.options.Metrics.Forget(key)
+	}
+	e.options.Metrics.Suspended(false)
 }
 
 // idle is how long the loop sleeps when nothing is due.
@@ -194,14 +144,13 @@ func (e *Engine) start(ctx context.Context, probes *sync.WaitGroup) time.Duratio
 			return idle // the end of a probe wakes the loop
 		}
 		heap.Pop(&e.due)
-		s.flying = true
 		s.next = now.Add(s.proxy.Check.Interval)
-		proxy := s.proxy
+		version, proxy := s.version, s.proxy
 		probes.Go(func() {
 			got := e.options.Probe(ctx, proxy)
 			<-e.slots
 			if ctx.Err() == nil {
-				e.land(s, got, now, time.Now())
+				e.land(s, version, got, now, time.Now())
 			}
 			e.nudge()
 		})
@@ -209,28 +158,78 @@ func (e *Engine) start(ctx context.Context, probes *sync.WaitGroup) time.Duratio
 	return idle
 }
 
+func (e *Engine) nudge() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
 // land takes the result of a probe that began at began.
-func (e *Engine) land(s *state, got Result, began, now time.Time) {
+func (e *Engine) land(s *state, version int, got Result, began, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.flying, s.ended = false, now
 	if s.gone {
 		return
 	}
-	e.count(s, -1)
-	s.record.add(got, s.proxy.Check, e.suspended(now))
-	e.count(s, +1)
+	defer func() { heap.Push(&e.due, s) }()
+	if version != s.version { // it asked what is not asked any more
+		s.next = now
+		return
+	}
 	e.options.Metrics.Probe(s.proxy.Key, got)
-	s.next = began.Add(s.record.pause(s.proxy.Check))
-	heap.Push(&e.due, s)
-	if !s.record.news(now) {
+	e.weather.leave(s)
+	s.record.add(got, now)
+	e.weather.enter(s)
+	held := e.hold(now)
+	e.judge(s, held, now)
+	s.learn(got)
+	s.next = s.after(began, held)
+	e.report(s, got, now)
+}
+
+// judge comes to a verdict.
+func (e *Engine) judge(s *state, held bool, now time.Time) {
+	e.weather.leave(s)
+	before := s.record.good()
+	s.record.judge(s.proxy.Check, held)
+	e.weather.enter(s)
+	switch after := s.record.good(); {
+	case before && !after:
+		e.weather.fall(s, now)
+	case after:
+		e.weather.rise(s)
+	}
+}
+
+// learn takes the address that the first good probe finds for the one that must be found.
+func (s *state) learn(got Result) {
+	if got.Class == OK && s.proxy.Check.VerifyEgress && !s.proxy.Egress.IsValid() {
+		s.proxy.Egress = got.Egress.Unmap()
+	}
+}
+
+// report passes on what is worth a write. What is dropped changes nothing here, so that
+// the next probe tries again.
+func (e *Engine) report(s *state, got Result, now time.Time) {
+	cause := s.record.news(s.egress(), now)
+	if cause == "" {
 		return
 	}
 	before := s.snapshot
-	s.snapshot = &Snapshot{Healthy: *s.record.verdict, Result: got, At: now}
+	s.snapshot = s.verdict(got, now)
 	if !e.options.Emit(s.proxy.Key) {
 		s.snapshot = before
 		return
 	}
-	s.record.told(now)
+	s.record.told(s.egress(), now)
+	s.moved = false
+	e.writes[cause]++
+}
+
+// Writes returns how many writes each cause was worth since the engine began.
+func (e *Engine) Writes() map[Cause]int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.writes)
 }

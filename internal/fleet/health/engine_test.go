@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 )
 
 // fleet is an engine over proxies that answer as the test says.
@@ -83,9 +86,19 @@ func (f *fleet) answer(i int, r Result) {
 
 func (f *fleet) healthy(t *testing.T, i int, want bool) {
 	t.Helper()
-	if got, ok := f.Snapshot(key(i)); !ok || got.Healthy != want {
-		t.Errorf("%s: healthy %v, known %v; want %v", key(i), got.Healthy, ok, want)
+	if got := f.snapshot(i); got == nil || got.Healthy != want {
+		t.Errorf("%s: verdict %+v, want %v", key(i), got, want)
 	}
+}
+
+// snapshot is what was last passed on of a proxy, nil before.
+func (f *fleet) snapshot(i int) *lifecycle.Verdict {
+	f.Engine.mu.Lock()
+	defer f.Engine.mu.Unlock()
+	if s := f.states[key(i)]; s != nil {
+		return s.snapshot
+	}
+	return nil
 }
 
 func TestConstantLatencyIsWrittenOnce(t *testing.T) {
@@ -115,8 +128,8 @@ func TestVerdictFlipsAtThresholds(t *testing.T) {
 		f.answer(0, Result{Class: Dial, Message: "refused"})
 		time.Sleep(2 * time.Minute)
 		f.healthy(t, 0, false)
-		if got, _ := f.Snapshot(key(0)); got.Result.Class != Dial {
-			t.Errorf("class %s", got.Result.Class)
+		if got := f.snapshot(0); got.Reason != egress_v1alpha1.ReasonProbeFailed || got.Message != "refused" {
+			t.Errorf("%+v", got)
 		}
 		f.answer(0, Result{Class: OK, Latency: time.Millisecond})
 		time.Sleep(2 * time.Minute)
@@ -152,7 +165,7 @@ func TestWhatWasDroppedIsToldAgain(t *testing.T) {
 		f.refuse = true
 		f.add(1)
 		time.Sleep(5 * time.Minute)
-		if _, ok := f.Snapshot(key(0)); ok {
+		if f.snapshot(0) != nil {
 			t.Error("a verdict that nobody was told of is shown")
 		}
 		f.refuse = false
@@ -164,7 +177,7 @@ func TestWhatWasDroppedIsToldAgain(t *testing.T) {
 func TestHandoverKeepsTheVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 0)
-		f.Set(Proxy{Key: key(0), UID: "uid", Check: check, Known: new(true)}, time.Now())
+		f.Set(Proxy{Key: key(0), UID: "uid", Check: check, Known: &Known{Healthy: true}}, time.Now())
 		f.answer(0, Result{Class: Timeout})
 		for f.probes[key(0)] < 2 {
 			time.Sleep(time.Second)
@@ -183,7 +196,7 @@ func TestAnotherInstanceBeginsAnew(t *testing.T) {
 		f.add(1)
 		time.Sleep(5 * time.Minute)
 		f.Set(Proxy{Key: key(0), UID: "uid-0", Instance: "b", Check: check}, time.Now())
-		if _, ok := f.Snapshot(key(0)); ok {
+		if f.snapshot(0) != nil {
 			t.Error("the verdict on the former instance is shown for the new one")
 		}
 		f.Remove(key(0))

@@ -2,20 +2,27 @@
 //
 // An [Engine] owns what is known of a proxy's health; whoever writes status owns its
 // representation. The engine says that something is worth a write only at the first
-// verdict, when the verdict flips, and when the latency has changed a lot, and then not
-// often: probes that find nothing new cost no write. Every probe is told to the metrics.
+// verdict, when the verdict flips, when the address that targets see is known, and when
+// the latency has changed a lot, and then not often: probes that find nothing new cost no
+// write. Every probe is told to the metrics.
+//
+// Probes never block whoever tells an engine of a proxy, and engines list nothing: what
+// they know they are told. When many fail at once no verdict turns bad for a while.
 package health
 
 import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/offer"
 )
 
 // Check is what a probe asks, and what is to be answered.
 type Check struct {
 	// URL is http or https; with https the proxy is asked for a tunnel, and TLS is spoken
-	// inside.
+	// inside. Without one a probe connects to the proxy, shakes hands where TLS is spoken
+	// to it, and greets and authenticates with SOCKS.
 	URL string
 	// Interval is between the beginnings of probes, at least 1 s; Timeout bounds one, from
 	// the dial to the last byte.
@@ -36,27 +43,38 @@ func (c Check) equal(d Check) bool {
 
 // Proxy is what is probed.
 type Proxy struct {
-	// Key is "namespace/name"; UID and Instance say which of that name it is: with another
-	// one, or another address or check, everything begins anew.
+	// Key is "namespace/name"; UID and Instance, which has the address too, say which of
+	// that name it is: with others, everything begins anew.
 	Key, UID, Instance string
 	// Scheme is http, https or socks5.
 	Scheme string
 	Host   string
 	Port   int
-	// Username and Password may be empty. They are never logged.
-	Username, Password string
+	// Login makes credentials that are good until a time, nil where none are asked for.
+	// They are never logged.
+	Login func(until time.Time) offer.Credentials
 	// TLS is how a proxy of scheme https is verified.
 	TLS TLS
-	// Egress is where its connections come from; the zero address is not known.
+	// Egress is where its connections must come from, where that is verified; the zero
+	// address takes what the first good probe finds.
 	Egress netip.Addr
 	Check  Check
-	// Known is the verdict of whoever probed before, nil without one.
-	Known *bool
+	// Known is what whoever probed before has written, nil without a verdict.
+	Known *Known
+}
+
+// Known is what a status says of earlier probes.
+type Known struct {
+	Healthy bool
+	Latency time.Duration
+	At      time.Time  // of that probe
+	Egress  netip.Addr // that was verified; the zero address if none was
 }
 
 // TLS is how a proxy of scheme https is verified.
 type TLS struct {
-	// ServerName is empty for the host. CA is PEM; nil for the system's.
+	// ServerName is empty for the host. CA is PEM; nil for the system's, and empty for
+	// one that is missing.
 	ServerName         string
 	CA                 []byte
 	InsecureSkipVerify bool
@@ -84,11 +102,6 @@ type Result struct {
 	// Message is one line, empty when OK.
 	Message string
 	Latency time.Duration
-}
-
-// Snapshot is what is worth a write.
-type Snapshot struct {
-	Healthy bool
-	Result  Result    // of the probe that was last worth one
-	At      time.Time // of that probe
+	// Egress is the address that the target saw, if it was asked and has told.
+	Egress netip.Addr
 }

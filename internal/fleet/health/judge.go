@@ -1,6 +1,9 @@
 package health
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Bounds of what is worth a write.
 const (
@@ -11,73 +14,102 @@ const (
 	latencyStep = 20 * time.Millisecond
 )
 
+// Cause says why something is worth a write.
+type Cause string
+
+// Causes.
+const (
+	FirstVerdict  Cause = "first_verdict"
+	VerdictFlip   Cause = "flip"
+	LatencyChange Cause = "latency"
+	EgressKnown   Cause = "egress"
+)
+
 // record is what is known of one proxy. It is pure: it is told results and the time.
 type record struct {
 	ok, failed int   // results in a row; one of them is 0
 	verdict    *bool // nil before the first
 	last       Result
+	at         time.Time // of last
 
-	reported   *bool // the verdict that status has, as far as we know
+	// What the status has, as far as we know.
+	reported   *bool
 	latency    time.Duration
+	egress     netip.Addr
 	reportedAt time.Time
 }
 
-// add counts a result. A verdict that would turn bad stays while held is true.
-func (r *record) add(got Result, c Check, held bool) {
-	r.last = got
+// seed begins with what a status says, so that the same again is no news.
+func (r *record) seed(k *Known, now time.Time) {
+	if k == nil {
+		return
+	}
+	r.verdict, r.reported = new(k.Healthy), new(k.Healthy)
+	r.latency, r.egress, r.reportedAt = k.Latency, k.Egress, k.At
+	if k.At.After(now) { // of a clock that is ahead
+		r.reportedAt = now
+	}
+}
+
+// again counts anew, from the verdict that there is.
+func (r *record) again() {
+	r.ok, r.failed, r.egress = 0, 0, netip.Addr{}
+}
+
+// add counts a result.
+func (r *record) add(got Result, now time.Time) {
+	r.last, r.at = got, now
 	if got.Class == OK {
 		r.ok, r.failed = r.ok+1, 0
 	} else {
 		r.ok, r.failed = 0, r.failed+1
 	}
+}
+
+// judge comes to a verdict. None turns bad while held is true, the first neither.
+func (r *record) judge(c Check, held bool) {
 	switch {
-	case r.ok >= c.SuccessThreshold:
+	case r.ok >= max(1, c.SuccessThreshold):
 		r.verdict = new(true)
-	case r.failed >= c.FailureThreshold && !held:
+	case r.failed >= max(1, c.FailureThreshold) && !held:
 		r.verdict = new(false)
 	}
 }
 
-// news says whether the state is worth a write.
-func (r *record) news(now time.Time) bool {
+// news says why the state is worth a write, "" if it is not.
+func (r *record) news(egress netip.Addr, now time.Time) Cause {
 	switch {
 	case r.verdict == nil:
-		return false
-	case r.reported == nil || *r.reported != *r.verdict:
-		return true
+		return ""
+	case r.reported == nil:
+		return FirstVerdict
+	case *r.reported != *r.verdict:
+		return VerdictFlip
 	case !*r.verdict || r.last.Class != OK:
-		return false
+		return ""
+	case egress != r.egress && egress.IsValid():
+		return EgressKnown
 	}
 	step := (r.last.Latency - r.latency).Abs()
-	return step > max(latencyStep, r.latency/2) && now.Sub(r.reportedAt) >= MinReportInterval
+	if step > max(latencyStep, r.latency/2) && now.Sub(r.reportedAt) >= MinReportInterval {
+		return LatencyChange
+	}
+	return ""
 }
 
 // told remembers that the state was passed on.
-func (r *record) told(now time.Time) {
+func (r *record) told(egress netip.Addr, now time.Time) {
 	r.reported, r.latency, r.reportedAt = new(*r.verdict), r.last.Latency, now
-}
-
-// Pace of probes.
-const (
-	// While results and verdict differ, probes come this many times as often.
-	transitionSpeed = 3
-	minInterval     = time.Second
-	// After this many failures in a row beyond the threshold, probes come rarely.
-	longDead    = 10
-	deadSlow    = 5
-	maxInterval = 5 * time.Minute
-)
-
-// pause is how long until the next probe begins, after the one before it began.
-func (r *record) pause(c Check) time.Duration {
-	switch {
-	case r.verdict == nil, *r.verdict && r.failed > 0, !*r.verdict && r.ok > 0:
-		return max(c.Interval/transitionSpeed, min(minInterval, c.Interval))
-	case r.failed >= c.FailureThreshold+longDead:
-		return max(c.Interval, min(c.Interval*deadSlow, maxInterval))
+	if *r.verdict {
+		r.egress = egress
 	}
-	return c.Interval
 }
 
-// shaky says whether the proxy counts as failing although its verdict is good.
-func (r *record) shaky() bool { return r.verdict != nil && *r.verdict && r.failed > 0 }
+// good says whether the verdict is.
+func (r *record) good() bool { return r.verdict != nil && *r.verdict }
+
+// shaky says whether the proxy fails now although its verdict is good.
+func (r *record) shaky() bool { return r.good() && r.failed > 0 }
+
+// bad says whether the verdict is.
+func (r *record) bad() bool { return r.verdict != nil && !*r.verdict }

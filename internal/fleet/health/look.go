@@ -24,11 +24,11 @@ func (e *Engine) Look(key string) (Look, bool) {
 	if s == nil {
 		return Look{}, false
 	}
-	l := Look{Check: s.proxy.Check, Last: s.record.last, At: s.ended, InRow: s.record.ok + s.record.failed}
-	if !s.flying {
+	l := Look{Check: s.proxy.Check, Last: s.record.last, At: s.record.at, InRow: s.record.ok + s.record.failed}
+	if s.place >= 0 {
 		l.Next = s.next
 	}
-	l.Suspended = e.suspendedSince(time.Now())
+	l.Suspended = e.heldSince()
 	return l, true
 }
 
@@ -37,12 +37,12 @@ func (e *Engine) Look(key string) (Look, bool) {
 func (e *Engine) Suspended() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.suspendedSince(time.Now())
+	return e.heldSince()
 }
 
-func (e *Engine) suspendedSince(now time.Time) time.Time {
-	if e.held && now.Sub(e.since) < maxSuspension {
-		return e.since
+func (e *Engine) heldSince() time.Time {
+	if e.held {
+		return e.heldAt
 	}
 	return time.Time{}
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/offer"
 )
 
 // liar is a proxy that does what its test says with each connection.
@@ -46,10 +48,14 @@ func liar(t *testing.T, serve func(net.Conn, *http.Request)) Proxy {
 	return at(l.Addr().String(), "http://probe.example/")
 }
 
+func fixed(username, password string) func(time.Time) offer.Credentials {
+	return func(time.Time) offer.Credentials { return offer.Credentials{Username: username, Password: password} }
+}
+
 func at(address, url string) Proxy {
 	addr := netip.MustParseAddrPort(address)
 	return Proxy{
-		Key: "crawl/p", Scheme: "http", Host: addr.Addr().String(), Port: int(addr.Port()), Username: "bob", Password: "s3cret",
+		Key: "crawl/p", Scheme: "http", Host: addr.Addr().String(), Port: int(addr.Port()), Login: fixed("bob", "s3cret"),
 		Check: Check{URL: url, Timeout: 300 * time.Millisecond},
 	}
 }

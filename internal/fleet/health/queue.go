@@ -25,5 +25,6 @@ func (q *queue) Pop() any {
 	s := (*q)[last]
 	(*q)[last] = nil
 	*q = (*q)[:last]
+	s.place = -1
 	return s
 }

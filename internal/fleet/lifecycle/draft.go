@@ -63,8 +63,14 @@ func (d draft) waiting(reason, message string) draft {
 func (d draft) forget() draft {
 	st := &d.p.Status
 	st.ProviderID, st.IP, st.Operation = "", "", ""
-	st.LatencyMillis, st.LastHealthCheckTime = 0, nil
-	return d.drop(egress_v1alpha1.Healthy).drop(egress_v1alpha1.Draining)
+	return d.unjudged().drop(egress_v1alpha1.Draining)
+}
+
+// unjudged lets go of what probes found: it was of another instance or address.
+func (d draft) unjudged() draft {
+	st := &d.p.Status
+	st.LatencyMillis, st.LastHealthCheckTime, st.EgressIP = 0, nil, ""
+	return d.drop(egress_v1alpha1.Healthy)
 }
 
 // Condition returns the condition of p of that type, nil without.

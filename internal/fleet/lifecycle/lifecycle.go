@@ -135,6 +135,9 @@ func external(s *State) Action {
 		return s.refuse(err)
 	}
 	d := s.draft()
-	d.p.Status.IP = s.Proxy.Spec.Endpoint.Host
+	if host := s.Proxy.Spec.Endpoint.Host; d.p.Status.IP != host {
+		d.unjudged()
+		d.p.Status.IP = host
+	}
 	return d.running(egress_v1alpha1.ReasonExternalEndpoint, "somebody else runs it").finish(0)
 }

@@ -179,8 +179,7 @@ func runsAs(s *State, d draft, inst provider.Instance) Action {
 func (d draft) seen(inst provider.Instance) draft {
 	st := &d.p.Status
 	if st.IP != "" && st.IP != inst.IP.String() { // the verdict was on the other address
-		d.drop(egress_v1alpha1.Healthy)
-		st.LatencyMillis, st.LastHealthCheckTime = 0, nil
+		d.unjudged()
 	}
 	st.Provider, st.ProviderID, st.IP = Maker(d.p), inst.ID, inst.IP.String()
 	st.Attempts, st.Operation, st.LastError = 0, "", nil

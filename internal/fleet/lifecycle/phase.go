@@ -71,16 +71,28 @@ type Verdict struct {
 	Reason, Message string // a Reason of the condition Healthy, and one line
 	LatencyMillis   int64
 	At              time.Time
+	// EgressIP is where targets see the proxy's connections come from, empty where that
+	// was not asked.
+	EgressIP string
+	// None takes back what the status says: that was of another endpoint.
+	None bool
 }
 
 // ApplyHealth puts a verdict into the status of p.
 func ApplyHealth(p *egress_v1alpha1.Proxy, v Verdict, now time.Time) {
+	if v.None {
+		draft{p: p}.unjudged()
+		return
+	}
 	status := meta_v1.ConditionFalse
 	if v.Healthy {
 		status = meta_v1.ConditionTrue
 	}
 	d := draft{p, meta_v1.NewTime(now.UTC().Truncate(time.Second))}
 	d.condition(egress_v1alpha1.Healthy, status, v.Reason, v.Message)
+	if v.EgressIP != "" {
+		p.Status.EgressIP = v.EgressIP
+	}
 	p.Status.LatencyMillis = v.LatencyMillis
 	p.Status.LastHealthCheckTime = new(meta_v1.NewTime(v.At.UTC().Truncate(time.Second)))
 }

@@ -26,13 +26,10 @@ func (k keys) own(id string, until time.Time) Credentials {
 // none.
 func Of(p *egress_v1alpha1.Proxy, secret *core_v1.Secret) *Offer {
 	o := &Offer{
-		Zone: p.Spec.Zone, Provider: p.Spec.Provider, Port: egress_v1alpha1.DefaultPort, Scheme: egress_v1alpha1.HTTP,
-		Host: p.Status.IP, Healthy: lifecycle.Is(p, egress_v1alpha1.Healthy),
+		Zone: p.Spec.Zone, Provider: p.Spec.Provider,
+		Healthy: lifecycle.Is(p, egress_v1alpha1.Healthy),
 	}
-	if e := p.Spec.Endpoint; e != nil {
-		o.Host = cmp.Or(e.Host, o.Host)
-		o.Port, o.Scheme = int(cmp.Or(e.Port, egress_v1alpha1.DefaultPort)), cmp.Or(e.Scheme, egress_v1alpha1.HTTP)
-	}
+	o.Scheme, o.Host, o.Port = reached(p)
 	if addr, err := netip.ParseAddr(o.Host); err == nil {
 		o.IP = addr.String()
 	}
@@ -42,10 +39,26 @@ func Of(p *egress_v1alpha1.Proxy, secret *core_v1.Secret) *Offer {
 	return o
 }
 
+// reached says how clients connect to p. The host is empty while it is not known.
+func reached(p *egress_v1alpha1.Proxy) (scheme egress_v1alpha1.Scheme, host string, port int) {
+	e := p.Spec.Endpoint
+	if e == nil {
+		return egress_v1alpha1.HTTP, p.Status.IP, egress_v1alpha1.DefaultPort
+	}
+	return cmp.Or(e.Scheme, egress_v1alpha1.HTTP), cmp.Or(e.Host, p.Status.IP), int(cmp.Or(e.Port, egress_v1alpha1.DefaultPort))
+}
+
+// Instance tells what is behind p now from what was, or will be: leases and verdicts
+// belong to one. With its UID it is unique.
+func Instance(p *egress_v1alpha1.Proxy) string {
+	scheme, host, port := reached(p)
+	return p.Status.ProviderID + " " + string(scheme) + "://" + host + " " + strconv.Itoa(port)
+}
+
 func (o *Offer) leased(p *egress_v1alpha1.Proxy) lease.Proxy {
 	l := lease.Proxy{
 		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name,
-		Instance:   p.Status.ProviderID + " " + string(o.Scheme) + "://" + o.Host + " " + strconv.Itoa(o.Port),
+		Instance:   Instance(p),
 		Address:    cmp.Or(p.Status.EgressIP, o.Host),
 		Attributes: make(map[string]string, len(p.Spec.Attributes)), LatencyMillis: p.Status.LatencyMillis,
 		Healthy: o.Why == Offered,

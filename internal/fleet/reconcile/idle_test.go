@@ -20,6 +20,8 @@ import (
 // steady is a target of constant latency: its verdict is the same at every probe.
 type steady struct{ at time.Time }
 
+func (steady) Doubtful() bool { return false }
+
 func (s steady) Snapshot(*proxy) (Verdict, bool) {
 	return Verdict{Healthy: true, Reason: egress_v1alpha1.ReasonProbeOK, Message: "204", LatencyMillis: 40, At: s.at}, true
 }

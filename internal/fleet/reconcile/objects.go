@@ -56,6 +56,8 @@ type Leases interface {
 type Health interface {
 	// Snapshot returns the verdict on the instance of p at its address, false without one.
 	Snapshot(p *egress_v1alpha1.Proxy) (Verdict, bool)
+	// Doubtful says that what is unhealthy is likely so for no fault of its own.
+	Doubtful() bool
 }
 
 // Verdict is what probes found.
