@@ -3,6 +3,7 @@ package observe
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -61,12 +62,36 @@ func (c *Catalog) Histogram(m Metric, buckets []float64) *prometheus.HistogramVe
 	return v
 }
 
+// Most buckets of a native histogram, and how coarse they are: each is at most a fifth
+// wider than the one before.
+const (
+	nativeFactor  = 1.2
+	nativeBuckets = 64
+	nativeReset   = time.Hour
+)
+
+// NativeHistogram adds a histogram without fixed bounds: one series whatever it observes,
+// for metrics with many labels. Scrapes in text have its sum and its count alone.
+func (c *Catalog) NativeHistogram(m Metric) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: m.Name, Help: m.Help, NativeHistogramBucketFactor: nativeFactor,
+		NativeHistogramMaxBucketNumber: nativeBuckets, NativeHistogramMinResetDuration: nativeReset,
+	}, m.Labels)
+	c.Add(m, "histogram", v)
+	return v
+}
+
 // Add adds a metric of a kind (counter, gauge, histogram) that v collects.
-func (c *Catalog) Add(m Metric, kind string, v prometheus.Collector) {
+func (c *Catalog) Add(m Metric, kind string, v prometheus.Collector) { c.AddAll(kind, v, m) }
+
+// AddAll adds metrics of a kind that v collects all at once.
+func (c *Catalog) AddAll(kind string, v prometheus.Collector, all ...Metric) {
 	c.Registry.MustRegister(v)
-	m.Type = kind
-	at, _ := slices.BinarySearchFunc(c.metrics, m.Name, func(a Metric, name string) int {
-		return strings.Compare(a.Name, name)
-	})
-	c.metrics = slices.Insert(c.metrics, at, m)
+	for _, m := range all {
+		m.Type = kind
+		at, _ := slices.BinarySearchFunc(c.metrics, m.Name, func(a Metric, name string) int {
+			return strings.Compare(a.Name, name)
+		})
+		c.metrics = slices.Insert(c.metrics, at, m)
+	}
 }

@@ -132,7 +132,7 @@ func TestLeases(t *testing.T) {
 // TestEveryReasonNotToOfferIsSaid: with a word of its own.
 func TestEveryReasonNotToOfferIsSaid(t *testing.T) {
 	said := map[string]bool{}
-	for _, why := range []offer.Why{offer.Deleting, offer.NotRunning, offer.Draining, offer.CredentialsMissing, offer.NotProbed, offer.Unhealthy} {
+	for _, why := range offer.Reasons()[1:] {
 		s := Known{Offer: &offer.Offer{Why: why, Message: "because"}}.offered()
 		if s.Outcome == verdict.OK || s.Reason == verdict.NotOffered.Name || said[s.Reason] {
 			t.Errorf("%s is said as %+v", why, s)

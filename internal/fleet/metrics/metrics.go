@@ -11,6 +11,7 @@ import (
 	"context"
 	"net/http"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,6 +34,14 @@ type Metrics struct {
 	sweptInstances *prometheus.CounterVec // provider, verdict, outcome
 	lastSweep      prometheus.Gauge       // Unix seconds
 	build          *prometheus.GaugeVec   // version, go
+
+	probeTimes    *prometheus.HistogramVec // proxy
+	probeFailures *prometheus.CounterVec   // proxy
+	probeResults  *prometheus.CounterVec   // class
+	suspended     prometheus.Gauge         // 0 or 1
+	leaseRequests *prometheus.CounterVec   // outcome
+	asked         asked
+	leases        atomic.Pointer[LeaseSource]
 }
 
 // List returns all Proxies, perhaps from a cache; they are not changed.
@@ -45,6 +54,8 @@ func New(list List, now func() time.Time) *Metrics {
 	m.describeProxies(list)
 	m.describeRequests()
 	m.describeSweeps()
+	m.describeProbes()
+	m.describeLeases()
 	m.build.WithLabelValues(version.Number, runtime.Version()).Set(1)
 	return m
 }

@@ -12,7 +12,9 @@ import (
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/gc"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/health"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/reconcile"
 )
@@ -20,6 +22,8 @@ import (
 var (
 	_ gc.Recorder              = (*Metrics)(nil)
 	_ provider.RequestRecorder = (*Metrics)(nil)
+	_ health.Metrics           = (*Metrics)(nil)
+	_ discovery.Metrics        = (*Metrics)(nil)
 )
 
 func noProxies(context.Context) ([]*egress_v1alpha1.Proxy, error) { return nil, nil }
@@ -62,6 +66,8 @@ func TestEveryMetricIsServedUnderItsName(t *testing.T) {
 	m.SweepEnded("complete")
 	m.SweepRefused("objects")
 	m.InstanceSwept("gcp", "orphan", "deleted")
+	m.Probe("crawl/a", health.Result{Class: health.OK})
+	m.ReadLeases(func(context.Context) (Leases, error) { return Leases{Cooldowns: new(1), Cooling: new(1)}, nil })
 	page := page(t, m)
 	for _, metric := range m.Documented() {
 		if !strings.Contains(page, "# TYPE "+metric.Name+" "+metric.Type+"\n") {

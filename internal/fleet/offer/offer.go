@@ -45,6 +45,11 @@ const (
 	Unhealthy          Why = "Unhealthy"          // probes fail
 )
 
+// Reasons are Offered and all reasons not to be, in the order in which they are looked at.
+func Reasons() []Why {
+	return []Why{Offered, Deleting, NotRunning, Draining, CredentialsMissing, NotProbed, Unhealthy}
+}
+
 // Book is what may be leased, as it is now. Its methods may be called at once.
 type Book interface {
 	// All are all Offers, offered or not, in order of namespace and name.
