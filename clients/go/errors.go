@@ -33,22 +33,41 @@ var (
 	ErrProxyGone            = &Error{Code: "proxy_gone"}             // its proxy was deleted or replaced
 	ErrIdempotencyKeyReused = &Error{Code: "idempotency_key_reused"} // with another request
 	ErrUnauthorized         = &Error{Code: "unauthorized"}           // token missing or wrong
-	ErrInvalidBody          = &Error{Code: "invalid_body"}
-	ErrInvalidSelector      = &Error{Code: "invalid_selector"}
-	ErrInvalidTTL           = &Error{Code: "invalid_ttl"}
-	ErrInvalidTarget        = &Error{Code: "invalid_target"}
-	ErrInvalidSession       = &Error{Code: "invalid_session"}
-	ErrInvalidExclude       = &Error{Code: "invalid_exclude"}
-	ErrInvalidWait          = &Error{Code: "invalid_wait"}
-	ErrInvalidQuery         = &Error{Code: "invalid_query"}
-	ErrInvalidKey           = &Error{Code: "invalid_key"}
-	ErrInvalidResult        = &Error{Code: "invalid_result"}
-	ErrStoreUnavailable     = &Error{Code: "store_unavailable"} // ask again soon, as for the next three
-	ErrNotLeading           = &Error{Code: "not_leading"}
-	ErrTooManyWaiting       = &Error{Code: "too_many_waiting"}
-	ErrStarting             = &Error{Code: "starting"}
-	ErrUnreachable          = &Error{Code: "unreachable"} // no answer came
-	ErrUnexpected           = &Error{Code: "unexpected"}  // not an answer of a lease API
+	ErrInternal             = &Error{Code: "internal"}               // a bug of the fleet's
+)
+
+// Errors of requests that say what cannot be; the message names it.
+var (
+	ErrInvalidBody     = &Error{Code: "invalid_body"}
+	ErrInvalidSelector = &Error{Code: "invalid_selector"}
+	ErrInvalidTTL      = &Error{Code: "invalid_ttl"}
+	ErrInvalidTarget   = &Error{Code: "invalid_target"}
+	ErrInvalidSession  = &Error{Code: "invalid_session"}
+	ErrInvalidExclude  = &Error{Code: "invalid_exclude"}
+	ErrInvalidWait     = &Error{Code: "invalid_wait"}
+	ErrInvalidQuery    = &Error{Code: "invalid_query"}
+	ErrInvalidKey      = &Error{Code: "invalid_key"}
+	ErrInvalidResult   = &Error{Code: "invalid_result"}
+	ErrTooLarge        = &Error{Code: "too_large"}
+)
+
+// Errors of a fleet that cannot answer now: ask again after RetryAfter.
+var (
+	ErrStoreUnavailable = &Error{Code: "store_unavailable"}
+	ErrNotLeading       = &Error{Code: "not_leading"}
+	ErrTooManyWaiting   = &Error{Code: "too_many_waiting"}
+	ErrStarting         = &Error{Code: "starting"}
+	ErrStopping         = &Error{Code: "stopping"}
+)
+
+// Errors of what answers in place of a lease API, or of what stands in between.
+var (
+	ErrUnreachable          = &Error{Code: "unreachable"} // no answer came; errors.Is knows the cause too
+	ErrUnexpected           = &Error{Code: "unexpected"}
+	ErrForbidden            = &Error{Code: "forbidden"}
+	ErrNotFound             = &Error{Code: "not_found"}
+	ErrMethodNotAllowed     = &Error{Code: "method_not_allowed"}
+	ErrUnsupportedMediaType = &Error{Code: "unsupported_media_type"}
 )
 
 func (e *Error) Error() string {

@@ -90,7 +90,7 @@ class Caller:
                 raise refusal(error.code, error.headers.get("Retry-After"), _loads(error.read())) from None
         except (OSError, HTTPException) as error:
             raise _unreachable(error) from error
-        return _body(text)
+        return read(text)
 
 
 def _unreachable(error: Exception) -> Unreachable:
@@ -107,7 +107,8 @@ def _loads(text: bytes) -> Any:
         return None
 
 
-def _body(text: bytes) -> Any:
+def read(text: bytes) -> Any:
+    """The object that an answer is; None where it is empty."""
     told = _loads(text)
     if text and not isinstance(told, dict):
         raise Unexpected("unexpected", "the answer is no JSON of a lease API: does the URL name one?")
