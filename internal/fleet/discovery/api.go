@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -69,15 +70,22 @@ func (a *API) recovered(next handler) handler {
 			}
 			a.Log.Error("the lease API has a defect; please report it", "panic", a.redact(fmt.Sprint(p), c), "stack", a.redact(string(debug.Stack()), c))
 			if c.status == 0 {
-				c.refuse(refuse(Internal, "this is a bug in Gatehouse, please report it with the log of this moment"))
+				c.refuse(errDefect)
 			}
 		}()
 		return next(c)
 	}
 }
 
+// errDefect is answered like every error that nobody has thought of.
+var errDefect = errors.New("a panic")
+
+// userInfo is what a URL has before its host.
+var userInfo = regexp.MustCompile(`://[^@/\s"]*@`)
+
 // redact removes what nobody may read in a log.
 func (a *API) redact(text string, c *call) string {
+	text = userInfo.ReplaceAllString(text, "://")
 	if a.Token != "" {
 		text = strings.ReplaceAll(text, a.Token, "(token)")
 	}

@@ -162,9 +162,12 @@ func notJSON(err error) error {
 
 // fieldOf writes a pointer as messages name fields: selector.country.
 func fieldOf(p jsontext.Pointer) string {
+	const deep = 3 // forms have less
 	var parts []string
 	for part := range p.Tokens() {
-		parts = append(parts, part)
+		if parts = append(parts, part); len(parts) == deep {
+			break
+		}
 	}
 	return strings.Join(parts, ".")
 }

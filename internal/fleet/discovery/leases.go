@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json/jsontext"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
@@ -111,7 +112,7 @@ func (a *API) fit(ctx context.Context, r lease.Request, wait time.Duration) (lea
 		if err := a.Store.Release(ctx, l.ID); err != nil {
 			return lease.Lease{}, nil, err
 		}
-		r.Exclude = append(r.Exclude[:len(r.Exclude):len(r.Exclude)], l.Proxy.Namespace+"/"+l.Proxy.Name)
+		r.Exclude = append(slices.Clip(r.Exclude), l.Proxy.Namespace+"/"+l.Proxy.Name)
 	}
 	return lease.Lease{}, nil, refuse(StoreUnavailable, "proxies are changing just now: ask again").after(soon)
 }

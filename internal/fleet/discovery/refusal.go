@@ -72,7 +72,7 @@ func refusalOf(err error) *refusal {
 		// The cause may name an address with a password in it; the store logs it.
 		return refuse(StoreUnavailable, "the store of leases does not answer, so nothing is granted: ask again").after(soon)
 	}
-	return refuse(Internal, "this is a bug in Gatehouse, please report it with the log of this moment")
+	return refuse(Internal, "this is a bug in Gatehouse: please report it, with the log of this moment")
 }
 
 // noMatch says what stands in the way of a lease, and what helps.

@@ -42,59 +42,47 @@ func ttlOf(value jsontext.Value) (time.Duration, error) {
 }
 
 // targetOf returns the name of a host as it is compared: in lower case, without port,
-// brackets and final dot.
+// brackets and final dot. Its labels are not looked at: it is a key, and never resolved.
 func targetOf(value jsontext.Value) (string, error) {
 	sent, err := text("target", value)
 	if err != nil || sent == "" {
 		return "", err
 	}
-	host := hostOf(sent)
-	if !isHost(host) {
-		remedy := "send the name of a host, such as shop.example"
-		if strings.Contains(sent, "/") {
-			remedy = "send the host of the URL alone, such as shop.example"
-		} else if strings.ContainsFunc(sent, func(r rune) bool { return r > 0x7f }) {
-			remedy = "send it in ASCII, such as xn--bcher-kva.example"
-		}
-		return "", refuse(InvalidTarget, "target %s is no name of a host of 1 to %d bytes: %s", show(sent), maxName, remedy).of("target")
+	if len(sent) <= maxName && strings.Trim(sent, hostBytes) == "" {
+		return hostOf(strings.ToLower(sent)), nil
 	}
-	return host, nil
-}
-
-func hostOf(sent string) string {
-	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(sent, "["), "]")); err == nil {
-		return addr.WithZone("").String()
+	remedy := "send the name of a host, such as shop.example"
+	if strings.Contains(sent, "/") {
+		remedy = "send the host of the URL alone, such as shop.example"
+	} else if strings.ContainsFunc(sent, func(r rune) bool { return r > 0x7f }) {
+		remedy = "send it in ASCII, such as xn--bcher-kva.example"
 	}
-	if pair, err := netip.ParseAddrPort(sent); err == nil {
-		return pair.Addr().WithZone("").String()
-	}
-	host, port, _ := strings.Cut(sent, ":")
-	if strings.Trim(port, "0123456789") != "" || len(port) > 5 {
-		return sent
-	}
-	return strings.ToLower(strings.TrimSuffix(host, "."))
-}
-
-// isHost says whether labels of letters, digits, dashes and underscores make a host's name.
-func isHost(host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
-	}
-	if host == "" || len(host) > maxName {
-		return false
-	}
-	for label := range strings.SplitSeq(host, ".") {
-		if label == "" || len(label) > maxLabel || strings.Trim(label, letters+digits+"-_") != "" {
-			return false
-		}
-	}
-	return true
+	return "", refuse(InvalidTarget, "target %s is no name of a host of 1 to %d bytes: %s", show(sent), maxName, remedy).of("target")
 }
 
 const (
-	letters = "abcdefghijklmnopqrstuvwxyz"
-	digits  = "0123456789"
+	letters   = "abcdefghijklmnopqrstuvwxyz"
+	digits    = "0123456789"
+	hostBytes = letters + "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + digits + "-_.:[]"
 )
+
+// hostOf is never empty.
+func hostOf(sent string) string {
+	host, port := sent, ""
+	if strings.HasPrefix(sent, "[") {
+		host, port, _ = strings.Cut(sent[1:], "]")
+	} else if strings.Count(sent, ":") == 1 {
+		host, port, _ = strings.Cut(sent, ":")
+	}
+	host = strings.TrimSuffix(host, ".")
+	if host == "" || strings.Trim(port, digits+":") != "" {
+		return sent
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.String()
+	}
+	return host
+}
 
 func sessionOf(value jsontext.Value) (string, error) {
 	sent, err := text("session", value)

@@ -65,6 +65,17 @@ type world struct {
 	book  book
 	log   *bytes.Buffer
 	now   time.Time
+	// seen has what was answered, if anybody wants to know.
+	seen kept
+	// before is done before a test.
+	before func(t *testing.T)
+}
+
+func (w *world) prepare(t *testing.T) {
+	t.Helper()
+	if w.before != nil {
+		w.before(t)
+	}
 }
 
 // start makes a world of three proxies: one that asks for nothing, one with a password,
@@ -131,15 +142,13 @@ func (w *world) send(t *testing.T, r *http.Request) answer {
 	t.Helper()
 	recorder := httptest.NewRecorder()
 	w.ServeHTTP(recorder, r)
-	if recorder.Code == http.StatusInternalServerError {
-		t.Log(w.log)
-	}
 	a := answer{status: recorder.Code, header: recorder.Header(), body: recorder.Body.String()}
 	if strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
 		if err := json.Unmarshal(recorder.Body.Bytes(), &a.fields); err != nil {
 			t.Errorf("%s %s: %q is no JSON: %v", r.Method, r.URL, a.body, err)
 		}
 	}
+	conform(t, r, a, w.seen)
 	return a
 }
 
