@@ -27,8 +27,9 @@ const (
 
 // record is what is known of one proxy. It is pure: it is told results and the time.
 type record struct {
-	ok, failed int   // results in a row; one of them is 0
-	verdict    *bool // nil before the first
+	ok, failed int       // results in a row; one of them is 0
+	verdict    *bool     // nil before the first
+	since      time.Time // of the verdict; zero if it was taken over
 	last       Result
 	at         time.Time // of last
 
@@ -70,9 +71,15 @@ func (r *record) add(got Result, now time.Time) {
 func (r *record) judge(c Check, held bool) {
 	switch {
 	case r.ok >= max(1, c.SuccessThreshold):
-		r.verdict = new(true)
+		r.turn(true)
 	case r.failed >= max(1, c.FailureThreshold) && !held:
-		r.verdict = new(false)
+		r.turn(false)
+	}
+}
+
+func (r *record) turn(good bool) {
+	if r.verdict == nil || *r.verdict != good {
+		r.verdict, r.since = new(good), r.at
 	}
 }
 

@@ -18,7 +18,7 @@ var reasons = map[Class]string{
 func (s *state) verdict(got Result, now time.Time) *lifecycle.Verdict {
 	v := &lifecycle.Verdict{
 		Healthy: *s.record.verdict, Reason: reasons[got.Class], Message: got.Message,
-		LatencyMillis: got.Latency.Milliseconds(), At: now,
+		LatencyMillis: got.Latency.Milliseconds(), At: now, Since: s.record.since,
 	}
 	switch {
 	case v.Reason == "":

@@ -63,11 +63,11 @@ func (d draft) waiting(reason, message string) draft {
 func (d draft) forget() draft {
 	st := &d.p.Status
 	st.ProviderID, st.IP, st.Operation = "", "", ""
-	return d.unjudged().drop(egress_v1alpha1.Draining)
+	return d.unprobed().drop(egress_v1alpha1.Draining)
 }
 
-// unjudged lets go of what probes found: it was of another instance or address.
-func (d draft) unjudged() draft {
+// unprobed lets go of what probes found: it was of another instance or address.
+func (d draft) unprobed() draft {
 	st := &d.p.Status
 	st.LatencyMillis, st.LastHealthCheckTime, st.EgressIP = 0, nil, ""
 	return d.drop(egress_v1alpha1.Healthy)

@@ -85,6 +85,10 @@ type State struct {
 	Now time.Time
 	// Providers are the names of those that are configured.
 	Providers []string
+	// Verdict is what probes of the instance say now; nil for what the status says.
+	Verdict *Verdict
+	// Doubtful says that so many are unhealthy that it is likely no fault of theirs.
+	Doubtful bool
 
 	Inputs  *Inputs
 	Got     *Answer
@@ -136,7 +140,7 @@ func external(s *State) Action {
 	}
 	d := s.draft()
 	if host := s.Proxy.Spec.Endpoint.Host; d.p.Status.IP != host {
-		d.unjudged()
+		d.unprobed()
 		d.p.Status.IP = host
 	}
 	return d.running(egress_v1alpha1.ReasonExternalEndpoint, "somebody else runs it").finish(0)

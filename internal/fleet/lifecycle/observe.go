@@ -64,11 +64,10 @@ func look(s *State, inst provider.Instance) Action {
 		return leaving(s)
 	case inst.State == provider.Stopped:
 		return remove(s, inst, egress_v1alpha1.ReasonReplacing, detailed("its instance has stopped", inst))
+	case inst.State == provider.Running && inst.IP.IsValid() && drift != "":
+		return replace(s, inst, drift)
 	case inst.State == provider.Running && inst.IP.IsValid():
-		if drift != "" {
-			return replace(s, inst, drift)
-		}
-		return runs(s, inst)
+		return judge(s, inst)
 	case inst.State != provider.Provisioning && inst.State != provider.Running:
 		return failure(s, "look at its instance", fmt.Errorf("the provider says state %d, which there is not", inst.State))
 	case drift != "":
@@ -133,8 +132,9 @@ func provisions(s *State, inst provider.Instance) Action {
 	if c := Condition(p, egress_v1alpha1.Provisioned); c != nil && c.LastTransitionTime.After(since) {
 		since = c.LastTransitionTime.Time
 	}
-	if Is(p, egress_v1alpha1.Provisioned) {
+	if Is(p, egress_v1alpha1.Provisioned) { // it ran, and what probes found was before it stopped
 		since = d.now.Time
+		d.unprobed()
 	}
 	limit := provisioningTimeout(p)
 	left := since.Add(limit).Sub(s.Now)
@@ -172,14 +172,17 @@ func runsAs(s *State, d draft, inst provider.Instance) Action {
 	if left, ok := tooOldIn(d.p, s.Now); ok {
 		after = max(RequeueNow, min(after, left))
 	}
-	return d.running(egress_v1alpha1.ReasonCreated, "its instance runs").finish(after)
+	if left, ok := tooSickIn(s, inst); ok && left > 0 {
+		after = min(after, left)
+	}
+	return d.running(egress_v1alpha1.ReasonCreated, "its instance runs"+s.spared(inst)).finish(after)
 }
 
 // seen notes what is known of a running instance.
 func (d draft) seen(inst provider.Instance) draft {
 	st := &d.p.Status
-	if st.IP != "" && st.IP != inst.IP.String() { // the verdict was on the other address
-		d.unjudged()
+	if st.IP != "" && (st.IP != inst.IP.String() || st.ProviderID != inst.ID) { // the verdict was on the other
+		d.unprobed()
 	}
 	st.Provider, st.ProviderID, st.IP = Maker(d.p), inst.ID, inst.IP.String()
 	st.Attempts, st.Operation, st.LastError = 0, "", nil

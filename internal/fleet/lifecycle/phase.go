@@ -11,6 +11,9 @@ import (
 // Conclude sums up the status of p, at the end of a pass.
 func Conclude(p *egress_v1alpha1.Proxy) {
 	p.Status.ObservedGeneration = p.Generation
+	if h := p.Spec.HealthCheck; h == nil || !h.VerifyEgressIP {
+		p.Status.EgressIP = ""
+	}
 	p.Status.Phase = ComputePhase(p)
 }
 
@@ -71,6 +74,8 @@ type Verdict struct {
 	Reason, Message string // a Reason of the condition Healthy, and one line
 	LatencyMillis   int64
 	At              time.Time
+	// Since is when the verdict became what it is, zero if that was before this process.
+	Since time.Time
 	// EgressIP is where targets see the proxy's connections come from, empty where that
 	// was not asked.
 	EgressIP string
@@ -81,7 +86,7 @@ type Verdict struct {
 // ApplyHealth puts a verdict into the status of p.
 func ApplyHealth(p *egress_v1alpha1.Proxy, v Verdict, now time.Time) {
 	if v.None {
-		draft{p: p}.unjudged()
+		draft{p: p}.unprobed()
 		return
 	}
 	status := meta_v1.ConditionFalse

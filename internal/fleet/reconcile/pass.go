@@ -31,10 +31,17 @@ type pass struct {
 }
 
 func (r *Reconciler) begin(p *proxy) lifecycle.State {
-	return lifecycle.State{
+	s := lifecycle.State{
 		Proxy: p, Now: r.Now(), Providers: slices.Sorted(maps.Keys(r.Providers)),
 		Deleted: make(map[string]error),
 	}
+	if r.Health != nil {
+		s.Doubtful = r.Health.Doubtful()
+		if v, ok := r.Health.Snapshot(p); ok {
+			s.Verdict = &v
+		}
+	}
+	return s
 }
 
 func (w *pass) run(ctx context.Context) (Result, error) {
