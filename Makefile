@@ -44,6 +44,10 @@ postgres: ## Make sure that PostgreSQLs and psycopg, which the database router i
 forward-proxies: # User data of instances is tested with the programs that it installs.
 	@hack/fetch-forward-proxies.sh
 
+.PHONY: redis
+redis: # Leases can be kept in it, or in Valkey.
+	@hack/fetch-redis.sh
+
 .PHONY: cluster
 cluster: ## Build the Kubernetes control plane that tests run (minutes, the first time)
 	@hack/build-cluster.sh
@@ -86,7 +90,7 @@ demo-check: build envoy ## Walk the whole tour of the demo without a terminal an
 	$(BIN)/hack/demo --check
 
 .PHONY: test
-test: build envoy lab-programs postgres forward-proxies cluster cc chromium curl vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
+test: build envoy lab-programs postgres forward-proxies redis cluster cc chromium curl vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
 	$(BIN)/hack/gotest -p $(TEST_P) -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...
 	$(MAKE) --no-print-directory demo-check
 

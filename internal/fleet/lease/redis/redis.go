@@ -1,0 +1,105 @@
+// Package redis is a lease.Store whose leases are in Redis or Valkey, 7 or later, so that
+// several processes grant them.
+//
+// Each operation is one script, which the server runs as a whole: it ends what has ended
+// by the server's clock, then selects, checks and grants. Nothing is ever granted by what
+// this process remembers, and nothing that a script needs is shipped to it by the
+// proxy: it finds the fittest proxy in an index for the selector that is asked for. All
+// keys have one hash tag, and so are in one slot of a cluster.
+//
+// What is kept, under "{PREFIX}:":
+//
+//	p:UID             hash: a proxy as it was told, and the pools that it is in
+//	in:NS, has:K\0V   sets of members, by namespace and by attribute, that pools are made of
+//	all:N             what the selector of pool N matches; pool 0 is all proxies
+//	open:N            of those, who can take a lease, by leases and latency
+//	full:N            who is at capacity, by the end of its first lease
+//	rest              of all proxies, who is in neither, by its number of leases
+//	selectors, used   of the pools: their selectors, and when they were asked for
+//	leases            hash: each lease that is active or can be reported about
+//	held:UID          the active ones of a proxy, by their end
+//	on:UID            hash: how many it has for each target, if these are limited
+//	requests          hash: the lease of an idempotency key
+//	sessions          hash: the last lease of a session and selector
+//	cooling:UID       hash: the cooldowns of a proxy by target
+//	resting:TARGET    the proxies that cool down for it, by the end
+//	due               leases and cooldowns, by when they end or are forgotten
+//	meta              hash: the last fence, counters, who told of proxies
+//
+// Proxies are told by one process, which tells again what a server lost that failed or
+// was replaced. Calls block for at most two seconds. Errors of the server, whatever they
+// are, are lease.ErrUnavailable.
+package redis
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
+)
+
+// maxPools bounds the indexes that are kept for selectors.
+const maxPools = 256
+
+// Options of a store.
+type Options struct {
+	// Windows are [lease.DefaultWindows] by default.
+	Windows lease.Windows
+	// Log is told when the server is lost and found.
+	Log *slog.Logger
+	// Now replaces the server's clock in tests.
+	Now func() time.Time
+}
+
+// Store is a lease.Store in Redis or Valkey.
+type Store struct {
+	Options
+	address
+	client  goredis.UniversalClient
+	scripts scripts
+	keys    []string
+	touched touches
+	docs    docs
+	teller  teller
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+}
+
+var _ lease.Store = (*Store)(nil)
+
+// Open returns the store at a URL, which is redis://[USER:PASSWORD@]HOST[:PORT][/DB] or
+// rediss://… with options after "?": prefix=NAME of all keys, addr=HOST:PORT of further
+// servers, sentinel=NAME, cluster=true, wait-replicas=N, password-file=FILE, ca=FILE. An
+// error means that the URL is none; the server need not be there yet. The store watches
+// its server until Close, or until ctx ends.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	a, err := parseAddress(url)
+	if err != nil {
+		return nil, fmt.Errorf("URL of the store of leases: %w", err)
+	}
+	if o.Windows == (lease.Windows{}) {
+		o.Windows = lease.DefaultWindows()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	s := &Store{
+		Options: o, address: a, client: dial(a), scripts: compile(o.Windows), keys: []string{"{" + a.prefix + "}"},
+		teller: newTeller(), stop: stop,
+	}
+	s.done.Go(func() { s.watch(ctx) })
+	return s, nil
+}
+
+// Close ends what Open began. Leases stay.
+func (s *Store) Close() error {
+	s.stop()
+	s.done.Wait()
+	return s.client.Close()
+}

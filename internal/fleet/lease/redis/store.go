@@ -1,0 +1,140 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
+)
+
+// Acquire implements lease.Store. A call whose answer is lost is made again, and then
+// finds the lease that it was granted. If no answer comes at all, the lease is ended as
+// soon as the server answers, unless the caller can find it by its key.
+func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Lease, error) {
+	sel, session := selector(r.Selector), ""
+	if splits(r.Selector.Attributes, r.Selector.Namespace) {
+		return lease.Lease{}, &lease.NoMatchError{}
+	}
+	if r.Session != "" {
+		session = r.Session + "\x00\x00" + sel
+	}
+	id := lease.NewID()
+	c := call{script: s.scripts.acquire, again: 2, confirm: true, args: []any{
+		s.time(), id, "", r.TTL.Microseconds(), r.Target, sel, s.touched.due(sel, time.Now()), session, r.Key, digest(r), "",
+	}}
+	for _, name := range r.Exclude {
+		namespace, name, _ := strings.Cut(name, "/")
+		c.args = append(c.args, namespace+"\x00"+name+"\x00")
+	}
+	a, err := s.run(ctx, c)
+	if err != nil {
+		if r.Key == "" {
+			s.teller.abandon(id)
+		}
+		return lease.Lease{}, err
+	}
+	switch {
+	case a.is("none"):
+		return lease.Lease{}, &lease.NoMatchError{
+			Considered: int(a.number(1)), Unhealthy: int(a.number(2)), AtCapacity: int(a.number(3)), InCooldown: int(a.number(4)),
+			RetryAfter: time.Duration(a.number(5)) * time.Microsecond,
+		}
+	case a.is("reused"):
+		return lease.Lease{}, lease.ErrReused
+	}
+	return s.granted(a)
+}
+
+// granted is the lease that an answer has.
+func (s *Store) granted(a answer) (lease.Lease, error) {
+	if !a.is("granted") || len(a) != 8 {
+		return lease.Lease{}, s.unknown(a)
+	}
+	p, err := s.docs.of(a.text(2))
+	if err != nil {
+		return lease.Lease{}, s.unavailable(errors.Join(errNonsense, err))
+	}
+	return lease.Lease{
+		ID: a.text(1), Proxy: p, ExpiresAt: time.UnixMicro(a.number(3)).UTC(), TTL: time.Duration(a.number(4)) * time.Microsecond,
+		Fence: uint64(a.number(5)), Rebound: a.number(6) == 1, Target: a.text(7),
+	}, nil
+}
+
+// Renew implements lease.Store.
+func (s *Store) Renew(ctx context.Context, id string, ttl time.Duration) (lease.Lease, error) {
+	a, err := s.run(ctx, call{script: s.scripts.renew, args: []any{s.time(), id, ttl.Microseconds()}, confirm: true})
+	switch {
+	case err != nil:
+		return lease.Lease{}, err
+	case a.is("unknown"):
+		return lease.Lease{}, lease.ErrUnknown
+	case a.is("gone"):
+		return lease.Lease{}, lease.ErrProxyGone
+	}
+	return s.granted(a)
+}
+
+// Release implements lease.Store.
+func (s *Store) Release(ctx context.Context, id string) error {
+	return s.expect(ctx, call{script: s.scripts.release, args: []any{s.time(), id}}, "released")
+}
+
+// Report implements lease.Store.
+func (s *Store) Report(ctx context.Context, id string, result lease.Result, target string) error {
+	bad := ""
+	if result != lease.OK {
+		bad = "1"
+	}
+	return s.expect(ctx, call{script: s.scripts.report, args: []any{s.time(), id, bad, target}}, "reported")
+}
+
+// expect makes a call that has one good answer.
+func (s *Store) expect(ctx context.Context, c call, good string) error {
+	a, err := s.run(ctx, c)
+	switch {
+	case err != nil:
+		return err
+	case a.is("unknown"):
+		return lease.ErrUnknown
+	case !a.is(good):
+		return s.unknown(a)
+	}
+	return nil
+}
+
+// Counts implements lease.Store.
+func (s *Store) Counts(ctx context.Context) (map[string]int, error) {
+	a, err := s.run(ctx, call{script: s.scripts.counts, args: []any{s.time()}})
+	if err != nil {
+		return nil, err
+	}
+	if !a.is("counts") {
+		return nil, s.unknown(a)
+	}
+	counts := make(map[string]int, len(a)/2)
+	for i := 1; i+1 < len(a); i += 2 {
+		counts[memberUID(a.text(i))] = int(a.number(i + 1))
+	}
+	return counts, nil
+}
+
+// Use implements lease.Store.
+func (s *Store) Use(ctx context.Context, uid string) (lease.Use, error) {
+	a, err := s.run(ctx, call{script: s.scripts.use, args: []any{s.time(), uid}})
+	if err != nil {
+		return lease.Use{}, err
+	}
+	if !a.is("use") {
+		return lease.Use{}, s.unknown(a)
+	}
+	u := lease.Use{Active: int(a.number(1))}
+	for i := 2; i+1 < len(a); i += 2 {
+		u.Cooldowns = append(u.Cooldowns, lease.Cooldown{Target: a.text(i), Until: time.UnixMicro(a.number(i + 1)).UTC()})
+	}
+	slices.SortFunc(u.Cooldowns, func(a, b lease.Cooldown) int { return cmp.Compare(a.Target, b.Target) })
+	return u, nil
+}
