@@ -44,7 +44,7 @@ func TestGoodClientsAmongBadOnes(t *testing.T) {
 				good.send("hello").expect("hello")
 				_ = good.Close()
 			}
-			eventually(t, "a bad one is refused", func() bool { return len(p.counters.snapshot().refusals) > 0 })
+			eventually(t, "a bad one is refused", func() bool { return len(p.Counts().Refusals) > 0 })
 			close(stop)
 			bad.Wait()
 		})

@@ -2,7 +2,6 @@ package forward
 
 import (
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -58,23 +57,39 @@ func (c *counters) live(r *proxy.Relay) (ended func()) {
 	}
 }
 
-// snapshot is what the counters say at one moment.
-type snapshot struct {
-	sent, received int64
-	tunnels        int
-	refusals       map[string]int64
+// Counts are what a proxy has counted since its start, and what it has now.
+type Counts struct {
+	// Accepted are connections of clients.
+	Accepted int64
+	// Admitted and Pending are those that are open: let in, or not yet.
+	Admitted, Pending, Tunnels int
+	// Sent and Received are bytes to and from targets.
+	Sent, Received int64
+	// Requests are those of clients that were let in, by protocol: http, connect, socks5.
+	Requests map[string]int64
+	// Refusals are by error type of RFC 9209.
+	Refusals       map[string]int64
+	WrongPasswords int64
+	// Draining is true while the proxy goes away.
+	Draining bool
 }
 
-func (c *counters) snapshot() snapshot {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := snapshot{sent: c.sent.Load(), received: c.received.Load(), tunnels: len(c.tunnels), refusals: maps.Clone(c.refusals)}
-	for r := range c.tunnels {
-		sent, received := r.Forwarded()
-		s.sent, s.received = s.sent+sent, s.received+received
+// Counts returns all counts.
+func (s *Server) Counts() Counts {
+	conns := s.conns.Counts()
+	n := Counts{
+		Accepted: s.counters.connections.Load(), Admitted: conns.Admitted, Pending: conns.Silent + conns.Spoken,
+		Requests: make(map[string]int64), WrongPasswords: s.counters.wrong.Load(), Draining: s.draining.Err() != nil,
 	}
-	return s
+	for i, name := range protocols {
+		n.Requests[name] = s.counters.requests[i].Load()
+	}
+	s.counters.mu.Lock()
+	defer s.counters.mu.Unlock()
+	n.Sent, n.Received, n.Tunnels, n.Refusals = s.counters.sent.Load(), s.counters.received.Load(), len(s.counters.tunnels), maps.Clone(s.counters.refusals)
+	for r := range s.counters.tunnels {
+		sent, received := r.Forwarded()
+		n.Sent, n.Received = n.Sent+sent, n.Received+received
+	}
+	return n
 }
-
-// kinds are the error types that were counted, in order.
-func (s snapshot) kinds() []string { return slices.Sorted(maps.Keys(s.refusals)) }

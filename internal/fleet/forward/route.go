@@ -22,7 +22,10 @@ type Access interface {
 }
 
 // Routes makes a Route for each connection of a client. Its method is called at once.
-type Routes interface{ Route() Route }
+// What is not the connection of a tunnel is counted by count.
+type Routes interface {
+	Route(count func(net.Conn) net.Conn) Route
+}
 
 // Route is how one connection of a client reaches targets. Its methods are called one
 // after the other. Their errors are those that a dial has, *[RefusalError] and *[RouteError].
@@ -125,8 +128,11 @@ func (d *direct) dialCounted(ctx context.Context, _, address string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	return &counted{Conn: c, counters: &d.counters}, nil
+	return d.count(c), nil
 }
+
+// count counts what passes by a connection to a target.
+func (s *Server) count(c net.Conn) net.Conn { return &counted{Conn: c, counters: &s.counters} }
 
 // NewTransport makes what carries the requests of one client connection. Nobody else
 // uses its connections: some targets authenticate connections.

@@ -34,7 +34,7 @@ func (s *Server) serve(ctx context.Context, c *proxy.Conn) error {
 	_ = proxy.SetLiveness(c, proxy.DefaultLiveness())
 	x := &session{Server: s, raw: c, conn: c, client: addressOf(c.RemoteAddr())}
 	if x.route = (&direct{session: x}); s.Routes != nil {
-		x.route = s.Routes.Route()
+		x.route = s.Routes.Route(s.count)
 	}
 	defer x.close()
 	if err := x.handshake(ctx); err != nil {

@@ -3,8 +3,10 @@ package forward
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,24 +82,24 @@ type value struct {
 }
 
 func (s *Server) values() map[string][]value {
-	now, conns := s.counters.snapshot(), s.conns.Counts()
+	now := s.Counts()
 	draining := int64(0)
-	if s.draining.Err() != nil {
+	if now.Draining {
 		draining = 1
 	}
 	all := map[string][]value{
-		"gatehouse_forward_connections_total":     {{n: s.counters.connections.Load()}},
-		"gatehouse_forward_connections":           {{"admitted", int64(conns.Admitted)}, {"pending", int64(conns.Silent + conns.Spoken)}},
-		"gatehouse_forward_tunnels":               {{n: int64(now.tunnels)}},
-		"gatehouse_forward_wrong_passwords_total": {{n: s.counters.wrong.Load()}},
-		"gatehouse_forward_bytes_total":           {{"sent", now.sent}, {"received", now.received}},
+		"gatehouse_forward_connections_total":     {{n: now.Accepted}},
+		"gatehouse_forward_connections":           {{"admitted", int64(now.Admitted)}, {"pending", int64(now.Pending)}},
+		"gatehouse_forward_tunnels":               {{n: int64(now.Tunnels)}},
+		"gatehouse_forward_wrong_passwords_total": {{n: now.WrongPasswords}},
+		"gatehouse_forward_bytes_total":           {{"sent", now.Sent}, {"received", now.Received}},
 		"gatehouse_forward_draining":              {{n: draining}},
 	}
-	for i, name := range protocols {
-		all["gatehouse_forward_requests_total"] = append(all["gatehouse_forward_requests_total"], value{name, s.counters.requests[i].Load()})
+	for _, name := range protocols {
+		all["gatehouse_forward_requests_total"] = append(all["gatehouse_forward_requests_total"], value{name, now.Requests[name]})
 	}
-	for _, kind := range now.kinds() {
-		all["gatehouse_forward_refusals_total"] = append(all["gatehouse_forward_refusals_total"], value{kind, now.refusals[kind]})
+	for _, kind := range slices.Sorted(maps.Keys(now.Refusals)) {
+		all["gatehouse_forward_refusals_total"] = append(all["gatehouse_forward_refusals_total"], value{kind, now.Refusals[kind]})
 	}
 	return all
 }

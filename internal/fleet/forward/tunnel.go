@@ -57,7 +57,7 @@ func (x *session) tunnel(ctx context.Context, grant access.Grant, protocol strin
 	defer cancel(nil)
 	defer x.leases.hold(grant, cancel)()
 	defer p.follow(cancel)()
-	relay := proxy.NewRelay(x.conn, proxy.Wrap(target), proxy.Options{Linger: -1})
+	relay := proxy.NewRelay(x.conn, target, proxy.Options{Linger: -1})
 	defer x.counters.live(relay)()
 	defer x.endIdle(ctx, relay, cancel).Stop()
 	result := relay.Run(ctx)

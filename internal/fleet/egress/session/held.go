@@ -1,0 +1,223 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	client "github.com/gatehouse-proxy/gatehouse/clients/go"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward/socks5"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+)
+
+// Why what goes by a lease ends.
+var (
+	ErrEnded = ended("the lease of the proxy has ended")
+	ErrGone  = ended("the proxy of the lease was deleted or replaced")
+)
+
+func ended(text string) error {
+	return &forward.RefusalError{Status: http.StatusServiceUnavailable, Kind: "destination_unavailable", Reply: socks5.GeneralFailure, Text: text}
+}
+
+// Held is a lease that is kept.
+type Held struct {
+	keeper *Keeper
+	lease  *client.Lease
+	ask    Ask
+	under  context.Context // ends with the lease; its cause is one of the errors above
+	end    context.CancelCauseFunc
+	timer  *time.Timer
+
+	// Under keeper.mu.
+	entry *entry // of the session that it is the lease of; nil without
+	key   string
+	uses  int
+	last  time.Time // when it was given back
+	busy  bool      // a step is under way
+}
+
+// Use is one connection's use of a lease, until Done is called.
+type Use struct {
+	*Held
+	once sync.Once
+}
+
+// ID is the lease's.
+func (h *Held) ID() string { return h.lease.ID }
+
+// Proxy is what is leased, with the credentials of now.
+func (h *Held) Proxy() client.Proxy { return h.lease.Proxy() }
+
+// Under ends with the lease. Its cause is a [forward.RefusalError].
+func (h *Held) Under() context.Context { return h.under }
+
+// keep takes a new lease in. It is the caller's to use it, or a session's.
+func (k *Keeper) keep(l *client.Lease, a Ask) (*Held, error) {
+	h := &Held{keeper: k, lease: l, ask: a, last: time.Now()}
+	h.under, h.end = context.WithCancelCause(context.WithoutCancel(k.ctx))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stopped {
+		k.work.Go(h.release)
+		return nil, errStopped
+	}
+	k.held[h] = struct{}{}
+	h.timer = time.AfterFunc(h.next(), h.step)
+	return h, nil
+}
+
+// use counts one; keeper.mu is held.
+func (h *Held) use() *Use {
+	h.uses++
+	return &Use{Held: h}
+}
+
+// Done gives the use back. Further calls do nothing.
+func (u *Use) Done() {
+	u.once.Do(func() {
+		h := u.Held
+		h.keeper.mu.Lock()
+		defer h.keeper.mu.Unlock()
+		h.uses--
+		h.last = time.Now()
+		h.keeper.settle(h)
+	})
+}
+
+// settle releases a lease that nobody uses and no session keeps; keeper.mu is held.
+func (k *Keeper) settle(h *Held) {
+	switch {
+	case h.uses > 0:
+	case h.entry == nil:
+		k.drop(h, ErrEnded)
+	case !h.busy && h.under.Err() == nil:
+		h.timer.Reset(h.wait(h.next()))
+	}
+}
+
+// wait is how long nothing is to be done, if the lease lets it be for d; keeper.mu is held.
+func (h *Held) wait(d time.Duration) time.Duration {
+	if h.uses == 0 {
+		return min(d, max(Idle-time.Since(h.last), 0))
+	}
+	return d
+}
+
+// leave takes a lease from its session; keeper.mu is held.
+func (k *Keeper) leave(h *Held) {
+	if h.entry == nil {
+		return
+	}
+	if k.sessions[h.key] == h.entry {
+		delete(k.sessions, h.key)
+	}
+	h.entry = nil
+	k.settle(h)
+}
+
+// drop ends a lease, and releases it; keeper.mu is held.
+func (k *Keeper) drop(h *Held, why error) {
+	if _, kept := k.held[h]; !kept {
+		return
+	}
+	delete(k.held, h)
+	if h.entry != nil && k.sessions[h.key] == h.entry {
+		delete(k.sessions, h.key)
+	}
+	h.entry = nil
+	h.timer.Stop()
+	h.end(why)
+	if !k.stopped {
+		k.work.Go(h.release)
+	}
+}
+
+func (h *Held) release() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.keeper.ctx), releaseTime)
+	defer cancel()
+	if err := h.lease.Release(ctx); err != nil {
+		h.keeper.Log.Debug("a lease is not released; it ends by itself", observe.KeyProxy, h.Proxy().ID(), observe.KeyError, err)
+	}
+}
+
+// next is when something is to be done: a renewal at half of the lease's life, or what
+// nobody uses is let go.
+func (h *Held) next() time.Duration {
+	return max(h.lease.Remaining()-h.lease.TTL()/2, 0)
+}
+
+// step is what the timer calls.
+func (h *Held) step() {
+	k := h.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, kept := k.held[h]; !kept || k.stopped || h.busy {
+		return
+	}
+	if h.uses == 0 && h.entry != nil && h.entry.waiting == 0 && time.Since(h.last) >= Idle {
+		k.drop(h, ErrEnded)
+		return
+	}
+	next := h.next()
+	if next > 0 {
+		h.timer.Reset(h.wait(next))
+		return
+	}
+	h.busy = true
+	k.work.Go(func() {
+		wait := h.renew()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		h.busy = false
+		if _, kept := k.held[h]; kept && !k.stopped {
+			h.timer.Reset(h.wait(wait))
+		}
+	})
+}
+
+// tries is how often a renewal that fails is tried again, about, before the lease ends.
+const tries = 4
+
+// renew returns when to look again.
+func (h *Held) renew() time.Duration {
+	before := h.Proxy()
+	ctx, cancel := context.WithTimeout(h.keeper.ctx, max(min(h.lease.Remaining(), callTime), time.Second))
+	defer cancel()
+	err := h.lease.Renew(ctx, 0)
+	switch {
+	case err == nil:
+		h.present(ctx, before)
+		return h.next()
+	case errors.Is(err, client.ErrProxyGone):
+		h.over(ErrGone)
+	case errors.Is(err, client.ErrUnknownLease), h.lease.Remaining() <= 0:
+		h.over(ErrEnded)
+	}
+	h.keeper.Log.Warn("a lease is not renewed", observe.KeyProxy, before.ID(), observe.KeyError, err)
+	return min(max(h.lease.Remaining()/tries, 100*time.Millisecond), callTime)
+}
+
+// over ends a lease of which the API said so.
+func (h *Held) over(why error) {
+	h.keeper.mu.Lock()
+	defer h.keeper.mu.Unlock()
+	h.keeper.drop(h, why)
+}
+
+// present lets what is open at the proxy go on, where its credentials end with the lease.
+func (h *Held) present(ctx context.Context, before client.Proxy) {
+	now := h.Proxy()
+	h.keeper.mu.Lock()
+	uses := h.uses
+	h.keeper.mu.Unlock()
+	if uses == 0 || now.Username == before.Username && now.Password == before.Password {
+		return
+	}
+	if err := h.keeper.Present(ctx, now); err != nil {
+		h.keeper.Log.Warn("renewed credentials are not shown to the proxy; it ends what is open under the lease", observe.KeyProxy, now.ID(), observe.KeyError, err)
+	}
+}
