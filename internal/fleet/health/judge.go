@@ -53,9 +53,7 @@ func (r *record) seed(k *Known, now time.Time) {
 }
 
 // again counts anew, from the verdict that there is.
-func (r *record) again() {
-	r.ok, r.failed, r.egress = 0, 0, netip.Addr{}
-}
+func (r *record) again() { r.ok, r.failed = 0, 0 }
 
 // add counts a result.
 func (r *record) add(got Result, now time.Time) {

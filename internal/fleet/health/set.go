@@ -37,7 +37,9 @@ func (e *Engine) Set(p Proxy, now time.Time) {
 // next probe on, which does not wait if there is hope.
 func (e *Engine) update(s *state, p Proxy, now time.Time) {
 	check, access := !s.proxy.Check.equal(p.Check), !s.proxy.accessed(&p)
-	if !p.Egress.IsValid() && s.proxy.Check.VerifyEgress && p.Check.VerifyEgress {
+	if s.proxy.Check.VerifyEgress != p.Check.VerifyEgress {
+		s.forgetEgress()
+	} else if !p.Egress.IsValid() {
 		p.Egress = s.proxy.Egress // as this engine has found, which the status does not say yet
 	}
 	s.proxy = p
@@ -61,6 +63,17 @@ func (e *Engine) update(s *state, p Proxy, now time.Time) {
 		s.next = next
 		heap.Fix(&e.due, s.place)
 		e.nudge()
+	}
+}
+
+// forgetEgress lets go of the address that was verified: whoever turns that off and on
+// again finds another one right.
+func (s *state) forgetEgress() {
+	s.record.egress = netip.Addr{}
+	if s.snapshot != nil {
+		told := *s.snapshot
+		told.EgressIP = ""
+		s.snapshot = &told
 	}
 }
 
