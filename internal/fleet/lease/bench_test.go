@@ -46,7 +46,7 @@ func benchStore(b *testing.B) *Memory {
 		}
 		for target := range 50 {
 			if (i/20*7+i+target)%20 == 0 {
-				store.members[p.UID].rest(fmt.Sprintf("t%d.example", target), time.Now(), store.Windows)
+				store.rests.begin(store.members[p.UID], fmt.Sprintf("t%d.example", target), time.Now(), store.Windows)
 			}
 		}
 	}

@@ -93,7 +93,7 @@ type Lease struct {
 type NoMatchError struct {
 	Considered, Unhealthy, AtCapacity, InCooldown int
 	// RetryAfter is how long until the first lease or cooldown of those that match ends, if
-	// nobody does anything; 0 when none will.
+	// nobody does anything, or less; 0 when none will.
 	RetryAfter time.Duration
 }
 
@@ -114,20 +114,28 @@ const (
 
 // Store grants leases. Its methods may be called at once.
 type Store interface {
-	// Set tells of a proxy, new or changed.
+	// Set tells of a proxy, new or changed. With another Instance its leases end, with another
+	// Address its cooldowns do. To tell what was told costs nothing.
 	Set(ctx context.Context, p Proxy) error
 	// Remove tells that a proxy is gone, and ends its leases. Both are told by one process
 	// at a time, and every process that shares the store grants by what was told.
 	Remove(ctx context.Context, uid string) error
-	// Acquire grants a lease on the fittest proxy: the one with the fewest leases, then
-	// with the lowest latency, then by namespace and name. [NoMatchError], [ErrReused].
+	// Acquire grants a lease on the proxy of the request's session, if that was told with the
+	// same instance ever since, suits, and the last lease of session and selector can still be
+	// reported about; or else on the fittest: the one with the fewest leases, then with the
+	// lowest latency, then by namespace and name. [NoMatchError], [ErrReused].
 	Acquire(ctx context.Context, r Request) (Lease, error)
 	// Renew lets a lease end ttl from now, and returns it. [ErrUnknown], [ErrProxyGone].
 	Renew(ctx context.Context, id string, ttl time.Duration) (Lease, error)
 	// Release ends a lease; one that is unknown has ended.
 	Release(ctx context.Context, id string) error
 	// Report says what became of a lease's use, for a target, or else for the lease's,
-	// or else for all targets. [ErrUnknown] once CooldownWindow has passed since its end.
+	// or else for all targets, which is a target of its own here: the proxy then rests, if
+	// it has the address that the lease's had. A proxy rests for [MaxTargets] targets at
+	// most. Of the proxies that the lease's selector matches now, if these are eight or
+	// more, at most three quarters rest for the target afterwards: the others whose rest for
+	// it ends first, then by namespace and name, rest no more, but their count in a row goes
+	// on. [ErrUnknown] once CooldownWindow has passed since its end.
 	Report(ctx context.Context, id string, result Result, target string) error
 	// Counts returns how many leases each proxy has, by UID; those with none are absent.
 	Counts(ctx context.Context) (map[string]int, error)

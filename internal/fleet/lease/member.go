@@ -1,87 +1,85 @@
 package lease
 
 import (
-	"maps"
+	"sync/atomic"
 	"time"
 )
 
 // member is a proxy with what is known of its use.
 type member struct {
-	Proxy
-	era     int // how many instances it was, or that it is gone
-	slot    int // where pools have its rank
-	active  int
-	targets map[string]int      // leases by target
-	cooling map[string]cooldown // by target; "" is every target
-	leases  map[string]*granted // those that are active, by ID
-	pools   []*pool
+	*Proxy              // as it was told last; what is granted has it too
+	fit    time.Time    // since when it is healthy
+	era    atomic.Int64 // which instance it is, or that it is gone
+	slot   int          // where pools have its rank
+	active int
+	counts map[string]int       // leases by target
+	leases map[string]*granted  // those that are active, by ID
+	rests  map[string]*cooldown // by target; "" is every target
+	pools  []*pool
+	untold bool      // it was restored, and nobody has told of it since
+	ends   time.Time // when the first of its leases ends, or earlier
 }
 
-func newMember(p Proxy, slot int) *member {
-	return &member{Proxy: p, slot: slot, targets: map[string]int{}, leases: map[string]*granted{}}
-}
+func (m *member) name() string { return m.Namespace + "/" + m.Name }
 
 // open says whether it could take one more lease, for some target.
 func (m *member) open() bool {
 	return m.Healthy && (m.Capacity == 0 || m.active < m.Capacity)
 }
 
-// count changes the number of leases by one, up or down.
-func (m *member) count(by int, target string) {
-	if m.open() {
-		for _, p := range m.pools {
-			p.exit(m)
-		}
-	}
-	m.active += by
-	if m.targets[target] += by; m.targets[target] == 0 {
-		delete(m.targets, target)
-	}
-	if m.open() {
-		for _, p := range m.pools {
-			p.enter(m)
-		}
-	}
-}
-
 // full says whether it carries as many leases for the target as it may.
 func (m *member) full(target string) bool {
-	return m.PerTarget > 0 && m.targets[target] >= m.PerTarget
+	return m.PerTarget > 0 && m.counts[target] >= m.PerTarget
 }
 
-// rests returns until when it cools down for a target, the zero time if it does not.
-func (m *member) rests(target string, now time.Time) (until time.Time) {
-	if len(m.cooling) == 0 {
-		return until
+// take adds a lease.
+func (m *member) take(g *granted) {
+	m.leases[g.id] = g
+	m.counts[g.target]++
+	m.count(+1)
+	m.until(g.expires)
+}
+
+// give takes a lease away.
+func (m *member) give(g *granted) {
+	delete(m.leases, g.id)
+	if m.counts[g.target]--; m.counts[g.target] == 0 {
+		delete(m.counts, g.target)
 	}
-	for _, key := range [...]string{"", target} {
-		if c, ok := m.cooling[key]; ok && now.Before(c.until) && c.until.After(until) {
-			until = c.until
+	m.count(-1)
+}
+
+func (m *member) count(by int) {
+	for _, p := range m.pools {
+		p.exit(m)
+	}
+	m.active += by
+	for _, p := range m.pools {
+		p.enter(m)
+	}
+}
+
+// until notes that a lease ends then.
+func (m *member) until(end time.Time) {
+	m.ends = sooner(m.ends, end)
+	for _, p := range m.pools {
+		if !p.ends.IsZero() {
+			p.ends = sooner(p.ends, end)
 		}
 	}
-	return until
 }
 
-// manyTargets is how many cooldowns a proxy has before those that are over are dropped.
-const manyTargets = 64
-
-// rest begins or prolongs a cooldown.
-func (m *member) rest(target string, now time.Time, w Windows) {
-	if m.cooling == nil {
-		m.cooling = map[string]cooldown{}
+// firstEnd is when the first of its leases ends if nobody renews it, or earlier; zero
+// if it has none.
+func (m *member) firstEnd(now time.Time) time.Time {
+	if m.active == 0 {
+		m.ends = time.Time{}
 	}
-	if len(m.cooling) >= manyTargets {
-		maps.DeleteFunc(m.cooling, func(_ string, c cooldown) bool { return c.forgotten(now, w) })
-	}
-	m.cooling[target] = m.cooling[target].after(now, w)
-}
-
-// firstEnd is when the first of its leases ends, if nobody renews it.
-func (m *member) firstEnd() (end time.Time) {
-	for _, g := range m.leases {
-		if end.IsZero() || g.ExpiresAt.Before(end) {
-			end = g.ExpiresAt
+	if m.active > 0 && !m.ends.After(now) {
+		m.ends = time.Time{}
+		for _, g := range m.leases {
+			m.ends = sooner(m.ends, g.expires)
 		}
 	}
-	return end
+	return m.ends
 }

@@ -2,7 +2,6 @@ package lease
 
 import (
 	"container/heap"
-	"container/list"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -12,18 +11,21 @@ import (
 	"time"
 )
 
-// maxPools bounds the indexes that are kept for selectors.
-const maxPools = 256
-
 // Options of a store.
 type Options struct {
-	// Now is the time.
+	// Now is the time; [time.Now] by default.
 	Now func() time.Time
 	// NewID makes IDs of leases, as Lease.ID wants them; none comes twice. [NewID] by
 	// default.
 	NewID func() string
 	// Windows are [DefaultWindows] by default.
 	Windows Windows
+	// Policy is [LeastLeases] by default.
+	Policy Policy
+	// Most bounds the leases that are active at once, and those that ended and can still
+	// be reported about: if there are more, the ones that ended first are forgotten.
+	// 250,000 by default, of less than a kilobyte each.
+	Most int
 }
 
 // NewID returns 128 bits of the system's randomness.
@@ -33,112 +35,157 @@ func NewID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// Memory is a Store of one process.
+// Memory is a Store of one process. What it remembers is bounded: by the proxies that
+// it was told, [MaxTargets] cooldowns each, Options.Most and [maxPools].
 type Memory struct {
 	Options
 
 	mu       sync.Mutex
-	members  map[string]*member // by UID
-	slots    []int              // free ones
-	pools    map[string]*pool   // by canonical selector
+	members  map[string]*member   // by UID
+	names    map[string][]*member // by namespace and name
+	pairs    pairs
+	slots    []int            // free ones
+	pools    map[string]*pool // by canonical selector
+	rests    rests
 	granted  map[string]*granted
 	sessions map[string]*granted // the last of a session and selector
 	keys     map[string]*granted
-	due      queue     // those that are active
-	ended    list.List // the others, in order of their ends
+	due      queue // those that are active
+	ended    line  // the others
 	fence    uint64
 	requests uint64
-}
-
-// granted is a lease, active or ended and still to be reported about.
-type granted struct {
-	Lease
-	member  *member
-	active  bool
-	era     int // of its member
-	request Request
-	session string
-	place   int // in the queue of those that are active
+	freed    func(*Proxy)
 }
 
 // NewMemory returns an empty store.
 func NewMemory(o Options) *Memory {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.NewID == nil {
 		o.NewID = NewID
 	}
 	if o.Windows == (Windows{}) {
 		o.Windows = DefaultWindows()
 	}
+	if o.Most == 0 {
+		o.Most = 250_000
+	}
 	return &Memory{
-		Options: o, members: map[string]*member{}, pools: map[string]*pool{}, granted: map[string]*granted{},
-		sessions: map[string]*granted{}, keys: map[string]*granted{},
+		Options: o, members: map[string]*member{}, names: map[string][]*member{}, pairs: pairs{}, pools: map[string]*pool{},
+		rests: rests{}, granted: map[string]*granted{}, sessions: map[string]*granted{}, keys: map[string]*granted{},
+		freed: func(*Proxy) {},
 	}
 }
 
 var _ Store = (*Memory)(nil)
 
-// Set implements Store.
+// Watch lets f know of each proxy that may take leases which it could not take before;
+// nil stands for any. It is called with the store locked, and asks it nothing.
+func (s *Memory) Watch(f func(*Proxy)) { s.freed = f }
+
+// Set implements Store. The attributes are not changed afterwards.
 func (s *Memory) Set(_ context.Context, p Proxy) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.members[p.UID]
+	if m != nil && !m.untold && same(m.Proxy, &p) {
+		return nil
+	}
+	now := s.expire()
 	if m == nil {
-		m = newMember(p, s.slot())
-		s.members[p.UID] = m
-		s.place(m)
-		return nil
+		s.add(&p)
+	} else {
+		s.change(m, &p, now)
 	}
-	if same(m.Proxy, p) {
-		return nil
+	if p.Healthy {
+		s.freed(&p)
 	}
-	if m.Address != p.Address {
-		m.cooling = nil
-	}
-	if m.Instance != p.Instance {
-		s.lose(m, s.expire())
-	}
-	for _, pool := range slices.Clone(m.pools) {
-		pool.exit(m)
-		pool.part(m)
-	}
-	m.Proxy = p
-	s.place(m)
 	return nil
 }
 
 // same says whether nothing is new about a proxy.
-func same(a, b Proxy) bool {
-	return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name && a.Instance == b.Instance &&
-		a.Address == b.Address && a.LatencyMillis == b.LatencyMillis && a.Healthy == b.Healthy &&
-		a.Capacity == b.Capacity && a.PerTarget == b.PerTarget && maps.Equal(a.Attributes, b.Attributes)
+func same(a, b *Proxy) bool {
+	return sameOrder(a, b) && a.UID == b.UID && a.Instance == b.Instance && a.Address == b.Address &&
+		a.Healthy == b.Healthy && a.Capacity == b.Capacity && a.PerTarget == b.PerTarget
+}
+
+// sameOrder says whether a change leaves a proxy at its place in the same pools.
+func sameOrder(a, b *Proxy) bool {
+	return a.Namespace == b.Namespace && a.Name == b.Name && a.LatencyMillis == b.LatencyMillis &&
+		maps.Equal(a.Attributes, b.Attributes)
+}
+
+// add puts a new proxy into the pools that match it.
+func (s *Memory) add(p *Proxy) *member {
+	m := &member{Proxy: p, slot: len(s.members), counts: map[string]int{}, leases: map[string]*granted{}}
+	if n := len(s.slots); n > 0 { // so that the tables of pools stay short
+		m.slot, s.slots = s.slots[n-1], s.slots[:n-1]
+	}
+	if p.Healthy {
+		m.fit = s.Now()
+	}
+	s.members[p.UID] = m
+	s.place(m)
+	return m
+}
+
+func (s *Memory) change(m *member, p *Proxy, now time.Time) {
+	if m.Address != p.Address {
+		s.rests.clear(m)
+	}
+	replaced := m.Instance != p.Instance
+	if replaced {
+		s.lose(m, now)
+	}
+	if m.fit = m.since(replaced, now); !p.Healthy {
+		m.fit = time.Time{}
+	}
+	m.untold = false
+	if !sameOrder(m.Proxy, p) {
+		s.unplace(m)
+		m.Proxy = p
+		s.place(m)
+		return
+	}
+	for _, pool := range m.pools {
+		pool.exit(m)
+	}
+	m.Proxy = p
+	for _, pool := range m.pools {
+		pool.enter(m)
+	}
+}
+
+// place puts a member into what finds it by name and selector.
+func (s *Memory) place(m *member) {
+	s.names[m.name()] = append(s.names[m.name()], m)
+	s.pairs.put(m)
+	for _, p := range s.pools {
+		if p.Matches(m.Proxy) {
+			p.join(m)
+		}
+	}
+}
+
+func (s *Memory) unplace(m *member) {
+	for _, p := range slices.Clone(m.pools) {
+		p.part(m)
+	}
+	s.pairs.drop(m)
+	name := m.name()
+	s.names[name] = slices.DeleteFunc(s.names[name], func(other *member) bool { return other == m })
+	if len(s.names[name]) == 0 {
+		delete(s.names, name)
+	}
 }
 
 // lose ends the leases of an instance that is no more.
 func (s *Memory) lose(m *member, now time.Time) {
 	for _, g := range m.leases {
-		g.ExpiresAt = now
-		s.end(g)
+		s.end(g, now)
 	}
-	m.era++
-}
-
-// slot returns the lowest free one, so that the tables of pools stay short.
-func (s *Memory) slot() int {
-	if n := len(s.slots); n > 0 {
-		last := s.slots[n-1]
-		s.slots = s.slots[:n-1]
-		return last
-	}
-	return len(s.members)
-}
-
-// place puts a member into the pools that match it.
-func (s *Memory) place(m *member) {
-	for _, p := range s.pools {
-		if p.selector.Matches(&m.Proxy) {
-			p.join(m)
-		}
-	}
+	m.era.Add(1)
 }
 
 // Remove implements Store.
@@ -151,125 +198,11 @@ func (s *Memory) Remove(_ context.Context, uid string) error {
 		return nil
 	}
 	s.lose(m, now)
-	for _, p := range slices.Clone(m.pools) {
-		p.exit(m)
-		p.part(m)
-	}
+	s.rests.clear(m)
+	s.unplace(m)
 	delete(s.members, uid)
 	s.slots = append(s.slots, m.slot)
 	return nil
-}
-
-// Acquire implements Store.
-func (s *Memory) Acquire(_ context.Context, r Request) (Lease, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.expire()
-	if g := s.keys[r.Key]; g != nil && r.Key != "" {
-		if !sameRequest(g.request, r) {
-			return Lease{}, ErrReused
-		}
-		return g.Lease, nil
-	}
-	p := s.pool(r.Selector)
-	suits := func(m *member) bool {
-		return !m.full(r.Target) && m.rests(r.Target, now).IsZero() && !excluded(r.Exclude, m)
-	}
-	m, rebound := s.bound(r, p, suits)
-	if m == nil {
-		m = p.first(suits)
-	}
-	if m == nil {
-		return Lease{}, p.refuse(r, now)
-	}
-	g := s.grant(m, r, now)
-	g.Rebound = rebound
-	return g.Lease, nil
-}
-
-func sameRequest(a, b Request) bool {
-	return a.Body == b.Body && a.Target == b.Target && a.Session == b.Session && a.TTL == b.TTL &&
-		a.Selector.canonical() == b.Selector.canonical() && slices.Equal(a.Exclude, b.Exclude)
-}
-
-func excluded(names []string, m *member) bool {
-	return len(names) > 0 && slices.Contains(names, m.Namespace+"/"+m.Name)
-}
-
-// pool returns the index of a selector, perhaps a new one in place of the one that was
-// not asked for the longest.
-func (s *Memory) pool(sel Selector) *pool {
-	key := sel.canonical()
-	s.requests++
-	p := s.pools[key]
-	if p == nil {
-		p = &pool{selector: sel}
-		members := make([]*member, 0, len(s.members))
-		for _, m := range s.members {
-			if sel.Matches(&m.Proxy) {
-				members = append(members, m)
-			}
-		}
-		p.fill(members)
-		s.forget()
-		s.pools[key] = p
-	}
-	p.used = s.requests
-	return p
-}
-
-// forget makes room for one more pool.
-func (s *Memory) forget() {
-	if len(s.pools) < maxPools {
-		return
-	}
-	var oldest string
-	for key, p := range s.pools {
-		if q := s.pools[oldest]; q == nil || p.used < q.used {
-			oldest = key
-		}
-	}
-	for _, m := range s.pools[oldest].members {
-		m.pools = slices.DeleteFunc(m.pools, func(p *pool) bool { return p == s.pools[oldest] })
-	}
-	delete(s.pools, oldest)
-}
-
-// bound returns the proxy that a session had, if it is fit; rebound says that it had
-// one that is not.
-func (s *Memory) bound(r Request, p *pool, suits func(*member) bool) (m *member, rebound bool) {
-	if r.Session == "" {
-		return nil, false
-	}
-	g := s.sessions[sessionKey(r)]
-	if g == nil {
-		return nil, false
-	}
-	if m = g.member; !g.gone() && m.open() && slices.Contains(m.pools, p) && suits(m) {
-		return m, false
-	}
-	return nil, true
-}
-
-func sessionKey(r Request) string { return r.Session + "\x00\x00" + r.Selector.canonical() }
-
-func (s *Memory) grant(m *member, r Request, now time.Time) *granted {
-	s.fence++
-	g := &granted{
-		active: true, member: m, era: m.era, request: r,
-		ID: s.NewID(), Proxy: m.Proxy, Target: r.Target, TTL: r.TTL, ExpiresAt: now.Add(r.TTL), Fence: s.fence,
-	}
-	s.granted[g.ID], m.leases[g.ID] = g, g
-	m.count(+1, r.Target)
-	heap.Push(&s.due, g)
-	if r.Session != "" {
-		g.session = sessionKey(r)
-		s.sessions[g.session] = g
-	}
-	if r.Key != "" {
-		s.keys[r.Key] = g
-	}
-	return g
 }
 
 // Renew implements Store.
@@ -286,9 +219,14 @@ func (s *Memory) Renew(_ context.Context, id string, ttl time.Duration) (Lease, 
 	case !g.active:
 		return Lease{}, ErrUnknown
 	}
-	g.ExpiresAt, g.TTL = now.Add(ttl), ttl
+	before := g.expires
+	g.expires, g.ttl = now.Add(ttl), ttl
 	heap.Fix(&s.due, g.place)
-	return g.Lease, nil
+	g.member.until(g.expires)
+	if g.expires.Before(before) { // who waits for its end waits too long
+		s.freed(g.member.Proxy)
+	}
+	return g.lease(), nil
 }
 
 // Release implements Store.
@@ -297,22 +235,9 @@ func (s *Memory) Release(_ context.Context, id string) error {
 	defer s.mu.Unlock()
 	now := s.expire()
 	if g := s.granted[id]; g != nil && g.active {
-		g.ExpiresAt = now
-		s.end(g)
+		s.end(g, now)
 	}
 	return nil
-}
-
-// end gives the proxy back; the lease can still be reported about.
-func (s *Memory) end(g *granted) {
-	g.active = false
-	heap.Remove(&s.due, g.place)
-	s.ended.PushBack(g)
-	delete(g.member.leases, g.ID)
-	g.member.count(-1, g.Target)
-	if s.keys[g.request.Key] == g {
-		delete(s.keys, g.request.Key)
-	}
 }
 
 // Report implements Store.
@@ -324,12 +249,15 @@ func (s *Memory) Report(_ context.Context, id string, result Result, target stri
 	if g == nil {
 		return ErrUnknown
 	}
+	m := s.members[g.proxy.UID]
+	if result == OK || m == nil || m.Address != g.proxy.Address {
+		return nil
+	}
 	if target == "" {
-		target = g.Target
+		target = g.target
 	}
-	if m := s.members[g.Proxy.UID]; m != nil && result != OK && m.Address == g.Proxy.Address {
-		m.rest(target, now, s.Windows)
-	}
+	s.rests.begin(m, target, now, s.Windows)
+	s.rests.spare(s.pool(g.shape.Selector), target, m, now, func(m *member) { s.freed(m.Proxy) })
 	return nil
 }
 
@@ -357,27 +285,4 @@ func (s *Memory) Use(_ context.Context, uid string) (Use, error) {
 		return Use{}, nil
 	}
 	return m.use(now), nil
-}
-
-// gone says whether its proxy is, or is another instance.
-func (g *granted) gone() bool { return g.era != g.member.era }
-
-// expire ends what ends by time, and returns the time.
-func (s *Memory) expire() time.Time {
-	now := s.Now()
-	for len(s.due) > 0 && !now.Before(s.due[0].ExpiresAt) {
-		s.end(s.due[0])
-	}
-	for e := s.ended.Front(); e != nil; e = s.ended.Front() {
-		g := e.Value.(*granted)
-		if now.Before(g.ExpiresAt.Add(s.Windows.Cooldown)) {
-			break
-		}
-		s.ended.Remove(e)
-		delete(s.granted, g.ID)
-		if s.sessions[g.session] == g {
-			delete(s.sessions, g.session)
-		}
-	}
-	return now
 }

@@ -10,7 +10,23 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease/leasetest"
 )
 
-func TestMemory(t *testing.T) { leasetest.Run(t, memoryRig) }
+func TestMemory(t *testing.T) {
+	leasetest.Run(t, memoryRig)
+	leasetest.RunLimits(t, memoryRig)
+}
+
+// TestMemoryInRealTime is for the suite more than for the store: one whose time cannot
+// be set can be run too.
+func TestMemoryInRealTime(t *testing.T) {
+	for name, w := range map[string]lease.Windows{"Brief": leasetest.Brief(), "Default": lease.DefaultWindows()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Run(t, func(leasetest.T) leasetest.Rig {
+				return leasetest.Rig{Store: lease.NewMemory(lease.Options{Windows: w}), Windows: w, Now: time.Now, Pass: time.Sleep}
+			})
+		})
+	}
+}
 
 // memoryRig is a store whose process can be another at any time.
 func memoryRig(leasetest.T) leasetest.Rig {
@@ -31,7 +47,9 @@ func memoryRig(leasetest.T) leasetest.Rig {
 				t.Fatalf("%v", err)
 			}
 			store = lease.NewMemory(o)
-			store.Restore(state)
+			if err := store.Restore(state); err != nil {
+				t.Fatalf("%v", err)
+			}
 			return store
 		},
 	}

@@ -13,56 +13,34 @@ import (
 // one more. Choosing walks the bits of the lowest sets, and a lease moves one bit in
 // each pool of its proxy.
 type pool struct {
-	selector Selector
-	members  []*member
-	ranks    []int32  // by a member's slot: its place in members, from 1; 0 is not in it
-	levels   []bitset // by number of leases, of places in members
-	used     uint64   // when it was last asked, by the store's count of requests
+	*shape
+	members []*member
+	ranks   []int32 // by a member's slot: its place in members, from 1; 0 is not in it
+	levels  []level // by number of leases
+	low     int     // levels below it are empty
+	used    uint64  // when it was last asked, by the store's count of requests
+
+	healthy, open, leases int       // members that are, and the leases of all
+	ends                  time.Time // when the first of those leases ends, or earlier; zero is not known
 }
 
-// bitset has as many words as its highest bit needs, or more.
-type bitset []uint64
-
-func (b *bitset) set(i int) {
-	for len(*b) <= i/64 {
-		*b = append(*b, 0)
-	}
-	(*b)[i/64] |= 1 << (i % 64)
+// level are members with one number of leases, as places in the pool.
+type level struct {
+	bitset
+	n int
 }
 
-func (b bitset) clear(i int) {
-	if i/64 < len(b) {
-		b[i/64] &^= 1 << (i % 64)
+// fill puts members into an empty pool, as if they had joined one by one.
+func (p *pool) fill(members []*member) {
+	slices.SortFunc(members, inOrder)
+	p.members = members
+	for _, m := range members {
+		p.widen(m)
 	}
-}
-
-// insert makes room for a bit at i, which is clear; the bits from there move up.
-func (b *bitset) insert(i int) {
-	w := i / 64
-	if w >= len(*b) {
-		return
-	}
-	if (*b)[len(*b)-1]>>63 == 1 {
-		*b = append(*b, 0)
-	}
-	for j := len(*b) - 1; j > w; j-- {
-		(*b)[j] = (*b)[j]<<1 | (*b)[j-1]>>63
-	}
-	low := uint64(1)<<(i%64) - 1
-	(*b)[w] = (*b)[w]&low | (*b)[w]&^low<<1
-}
-
-// remove takes the bit at i out; the bits after it move down.
-func (b bitset) remove(i int) {
-	w := i / 64
-	if w >= len(b) {
-		return
-	}
-	low := uint64(1)<<(i%64) - 1
-	b[w] = b[w]&low | b[w]>>1&^low
-	for j := w + 1; j < len(b); j++ {
-		b[j-1] |= b[j] << 63
-		b[j] >>= 1
+	p.rerank(0)
+	for _, m := range members {
+		m.pools = append(m.pools, p)
+		p.enter(m)
 	}
 }
 
@@ -73,18 +51,15 @@ func (p *pool) join(m *member) {
 	for i := range p.levels {
 		p.levels[i].insert(at)
 	}
-	for len(p.ranks) <= m.slot {
-		p.ranks = append(p.ranks, 0)
-	}
+	p.widen(m)
 	p.rerank(at)
 	m.pools = append(m.pools, p)
-	if m.open() {
-		p.enter(m)
-	}
+	p.enter(m)
 }
 
 // part takes a member out.
 func (p *pool) part(m *member) {
+	p.exit(m)
 	at := p.rank(m)
 	for i := range p.levels {
 		p.levels[i].remove(at)
@@ -95,6 +70,12 @@ func (p *pool) part(m *member) {
 	m.pools = slices.DeleteFunc(m.pools, func(q *pool) bool { return p == q })
 }
 
+func (p *pool) widen(m *member) {
+	for len(p.ranks) <= m.slot {
+		p.ranks = append(p.ranks, 0)
+	}
+}
+
 func (p *pool) rerank(from int) {
 	for i := from; i < len(p.members); i++ {
 		p.ranks[p.members[i].slot] = int32(i + 1)
@@ -103,18 +84,36 @@ func (p *pool) rerank(from int) {
 
 func (p *pool) rank(m *member) int { return int(p.ranks[m.slot]) - 1 }
 
-// enter and exit are for members that could, and can no more, take a lease at their
-// present number.
+// has says whether the selector matches a member.
+func (p *pool) has(m *member) bool { return m.slot < len(p.ranks) && p.ranks[m.slot] > 0 }
+
+// enter counts a member as it is, and exit is before it changes.
 func (p *pool) enter(m *member) {
+	p.leases += m.active
+	if m.Healthy {
+		p.healthy++
+	}
+	if !m.open() {
+		return
+	}
+	p.open++
 	for len(p.levels) <= m.active {
-		p.levels = append(p.levels, nil)
+		p.levels = append(p.levels, level{})
 	}
 	p.levels[m.active].set(p.rank(m))
+	p.levels[m.active].n++
+	p.low = min(p.low, m.active)
 }
 
 func (p *pool) exit(m *member) {
-	if m.active < len(p.levels) {
+	p.leases -= m.active
+	if m.Healthy {
+		p.healthy--
+	}
+	if m.open() {
+		p.open--
 		p.levels[m.active].clear(p.rank(m))
+		p.levels[m.active].n--
 	}
 }
 
@@ -124,60 +123,52 @@ func inOrder(a, b *member) int {
 		strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID))
 }
 
-// first returns the fittest member that suits, or nil.
-func (p *pool) first(suits func(*member) bool) *member {
-	for _, level := range p.levels {
-		for i, word := range level {
-			for ; word != 0; word &= word - 1 {
-				if m := p.members[i*64+bits.TrailingZeros64(word)]; suits(m) {
-					return m
+// inOrderOpen yields the members that could take one more lease, the fittest first.
+func (p *pool) inOrderOpen(yield func(*member) bool) {
+	for p.low < len(p.levels) && p.levels[p.low].n == 0 {
+		p.low++
+	}
+	for _, l := range p.levels[min(p.low, len(p.levels)):] {
+		for i, left := 0, l.n; left > 0; i++ {
+			for word := l.bitset[i]; word != 0; word &= word - 1 {
+				left--
+				if !yield(p.members[i*64+bits.TrailingZeros64(word)]) {
+					return
 				}
 			}
+		}
+	}
+}
+
+// first returns the fittest member that suits, or nil.
+func (p *pool) first(suits func(*member) bool) *member {
+	for m := range p.inOrderOpen {
+		if suits(m) {
+			return m
 		}
 	}
 	return nil
 }
 
-// fill puts members into an empty pool, as if they had joined one by one.
-func (p *pool) fill(members []*member) {
-	slices.SortFunc(members, inOrder)
-	p.members = members
-	for _, m := range members {
-		for len(p.ranks) <= m.slot {
-			p.ranks = append(p.ranks, 0)
+// firstEnd is when the first lease of its members ends if nobody renews it, or earlier;
+// zero if there is none.
+func (p *pool) firstEnd(now time.Time) time.Time {
+	if p.ends.After(now) || p.leases == 0 {
+		return p.ends
+	}
+	p.ends = time.Time{}
+	for _, m := range p.members {
+		if end := m.firstEnd(now); !end.IsZero() {
+			p.ends = sooner(p.ends, end)
 		}
 	}
-	p.rerank(0)
-	for _, m := range members {
-		m.pools = append(m.pools, p)
-		if m.open() {
-			p.enter(m)
-		}
-	}
+	return p.ends
 }
 
-// refuse says why nobody suits. What is excluded was not asked for.
-func (p *pool) refuse(r Request, now time.Time) *NoMatchError {
-	e := &NoMatchError{}
-	for _, m := range p.members {
-		if excluded(r.Exclude, m) {
-			continue
-		}
-		e.Considered++
-		var wait time.Duration
-		switch until := m.rests(r.Target, now); {
-		case !m.Healthy:
-			e.Unhealthy++
-		case !m.open() || m.full(r.Target):
-			e.AtCapacity++
-			wait = m.firstEnd().Sub(now)
-		default:
-			e.InCooldown++
-			wait = until.Sub(now)
-		}
-		if wait > 0 && (e.RetryAfter == 0 || wait < e.RetryAfter) {
-			e.RetryAfter = wait
-		}
+// sooner is the earlier of two times; zero is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
-	return e
+	return a
 }

@@ -1,7 +1,7 @@
 package lease
 
 import (
-	"container/heap"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -10,117 +10,121 @@ import (
 // State is what of a store outlives its process, as JSON.
 type State struct {
 	Fence     uint64          `json:"fence"`
-	Proxies   []Proxy         `json:"proxies"`   // as they were told last, by UID
-	Leases    []SavedLease    `json:"leases"`    // by ID
+	Proxies   []SavedProxy    `json:"proxies"`   // those that leases or cooldowns are of, by UID and how they were
+	Leases    []SavedLease    `json:"leases"`    // those that are active by ID, then the others in order of their ends
 	Cooldowns []SavedCooldown `json:"cooldowns"` // by UID and target
+}
+
+// SavedProxy is a proxy as it was told once.
+type SavedProxy struct {
+	Proxy
+	// Last says that it was told so last, and Fit since when it was healthy.
+	Last bool      `json:"last,omitempty"`
+	Fit  time.Time `json:"fit,omitzero"`
 }
 
 // SavedLease is a lease that is active or can still be reported about.
 type SavedLease struct {
-	ID      string    `json:"id"`
-	Proxy   Proxy     `json:"proxy"`
-	Expires time.Time `json:"expires"`
-	TTL     int64     `json:"ttlNanoseconds"`
-	Fence   uint64    `json:"fence"`
-	Active  bool      `json:"active,omitempty"`
-	Gone    bool      `json:"gone,omitempty"` // the proxy is
-	Request Request   `json:"request"`
+	ID        string        `json:"id"`
+	Proxy     int           `json:"proxy"` // its place in State.Proxies
+	Selector  Selector      `json:"selector,omitzero"`
+	Target    string        `json:"target,omitempty"`
+	Session   string        `json:"session,omitempty"`
+	Key       string        `json:"key,omitempty"`
+	Digest    []byte        `json:"digest,omitempty"` // of the request that has the key
+	ExpiresAt time.Time     `json:"expiresAt"`
+	TTL       time.Duration `json:"ttlNanoseconds"`
+	Fence     uint64        `json:"fence"`
+	Active    bool          `json:"active,omitempty"`
+	Rebound   bool          `json:"rebound,omitempty"`
+	Gone      bool          `json:"gone,omitempty"` // the proxy is, or is another instance
 }
 
 // SavedCooldown is the rest of a proxy for a target.
 type SavedCooldown struct {
-	UID     string    `json:"uid"`
-	Address string    `json:"address"`
-	Target  string    `json:"target,omitempty"`
-	Until   time.Time `json:"until"`
-	Times   int       `json:"times"`
+	UID    string    `json:"uid"`
+	Target string    `json:"target,omitempty"`
+	Until  time.Time `json:"until"`
+	Times  int       `json:"times"`
+}
+
+// SavedEnded is how many of the leases that ended a State has: the latest.
+const SavedEnded = 10_000
+
+// moment is what a store holds at one moment, to be put into a State without its lock.
+type moment struct {
+	state   State
+	leases  []granted // those that are active, then the others
+	active  int
+	members []moved
+}
+
+// moved is what a member was at the moment.
+type moved struct {
+	proxy *Proxy
+	fit   time.Time
 }
 
 // State returns what is to be kept. It is in order, so that the same state is written
-// with the same bytes.
+// with the same bytes. The store is locked while a few bytes of each lease are copied.
 func (s *Memory) State() State {
+	m := s.moment()
+	active := m.leases[:m.active]
+	slices.SortFunc(active, func(a, b granted) int { return cmp.Compare(a.fence, b.fence) })
+	slices.SortFunc(m.members, func(a, b moved) int { return strings.Compare(a.proxy.UID, b.proxy.UID) })
+	slices.SortFunc(m.state.Cooldowns, func(a, b SavedCooldown) int {
+		return cmp.Or(strings.Compare(a.UID, b.UID), strings.Compare(a.Target, b.Target))
+	})
+	places := make(map[*Proxy]int, len(m.members))
+	for _, member := range m.members {
+		m.state.Proxies = append(m.state.Proxies, SavedProxy{Proxy: *member.proxy, Last: true, Fit: member.fit})
+		places[member.proxy] = len(places)
+	}
+	m.state.Leases = make([]SavedLease, 0, len(m.leases))
+	for i := range m.leases {
+		g := &m.leases[i]
+		place, ok := places[g.proxy]
+		if !ok {
+			place = len(places)
+			m.state.Proxies = append(m.state.Proxies, SavedProxy{Proxy: *g.proxy})
+			places[g.proxy] = place
+		}
+		m.state.Leases = append(m.state.Leases, g.saved(place))
+	}
+	return m.state
+}
+
+func (s *Memory) moment() moment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.expire()
-	out := State{Fence: s.fence, Leases: make([]SavedLease, 0, len(s.granted))}
-	for _, g := range s.granted {
-		out.Leases = append(out.Leases, SavedLease{
-			ID: g.ID, Proxy: g.Proxy, Expires: g.ExpiresAt, TTL: int64(g.TTL), Fence: g.Fence,
-			Active: g.active, Gone: g.gone(), Request: g.request,
-		})
+	ended := s.ended.last(SavedEnded)
+	m := moment{state: State{Fence: s.fence}, leases: make([]granted, 0, len(s.due)+len(ended)), active: len(s.due)}
+	for _, g := range append(slices.Clone(s.due), ended...) {
+		m.leases = append(m.leases, *g)
+		if s.sessions[g.session] != g { // a later one is the session's, or was
+			m.leases[len(m.leases)-1].session = ""
+		}
 	}
-	for uid, m := range s.members {
-		out.Proxies = append(out.Proxies, m.Proxy)
-		for target, c := range m.cooling {
+	for uid, member := range s.members {
+		kept := member.active > 0 || s.Policy == SlowStart
+		for target, c := range member.rests {
 			if !c.forgotten(now, s.Windows) {
-				out.Cooldowns = append(out.Cooldowns, SavedCooldown{UID: uid, Address: m.Address, Target: target, Until: c.until, Times: c.times})
+				kept = true
+				m.state.Cooldowns = append(m.state.Cooldowns, SavedCooldown{UID: uid, Target: target, Until: c.until, Times: c.times})
 			}
 		}
-	}
-	slices.SortFunc(out.Proxies, func(a, b Proxy) int { return strings.Compare(a.UID, b.UID) })
-	slices.SortFunc(out.Leases, func(a, b SavedLease) int { return strings.Compare(a.ID, b.ID) })
-	slices.SortFunc(out.Cooldowns, func(a, b SavedCooldown) int {
-		return strings.Compare(a.UID+"\x00"+a.Target, b.UID+"\x00"+b.Target)
-	})
-	return out
-}
-
-// Restore fills an empty store with what was kept. What has expired meanwhile ends at
-// the next call. Proxies are not offered before [Memory.Set] tells of them; those that
-// it never does are to be told to [Memory.Remove].
-func (s *Memory) Restore(state State) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fence = max(s.fence, state.Fence)
-	for _, p := range state.Proxies {
-		s.absent(p)
-	}
-	for _, c := range state.Cooldowns {
-		m := s.absent(Proxy{UID: c.UID, Address: c.Address})
-		if m.cooling == nil {
-			m.cooling = map[string]cooldown{}
-		}
-		m.cooling[c.Target] = cooldown{until: c.Until, times: c.Times}
-	}
-	slices.SortFunc(state.Leases, func(a, b SavedLease) int { return int(a.Fence) - int(b.Fence) })
-	for _, saved := range state.Leases {
-		s.restore(saved)
-	}
-}
-
-func (s *Memory) restore(saved SavedLease) {
-	g := &granted{
-		active: saved.Active, request: saved.Request,
-		ID: saved.ID, Proxy: saved.Proxy, Target: saved.Request.Target, ExpiresAt: saved.Expires, TTL: time.Duration(saved.TTL), Fence: saved.Fence,
-	}
-	if g.member = (&member{Proxy: saved.Proxy, era: 1}); !saved.Gone {
-		g.member = s.absent(saved.Proxy)
-		g.era = g.member.era
-	}
-	if s.granted[g.ID] = g; g.active {
-		heap.Push(&s.due, g)
-		g.member.leases[g.ID] = g
-		g.member.count(+1, g.Target)
-		if g.request.Key != "" {
-			s.keys[g.request.Key] = g
+		if kept {
+			m.members = append(m.members, moved{member.Proxy, member.fit})
 		}
 	}
-	if !g.active {
-		s.ended.PushBack(g)
-	}
-	if g.request.Session != "" {
-		g.session = sessionKey(g.request)
-		s.sessions[g.session] = g
-	}
-}
-
-// absent returns the member of a proxy that nobody has told of yet.
-func (s *Memory) absent(p Proxy) *member {
-	if m := s.members[p.UID]; m != nil {
-		return m
-	}
-	p.Healthy = false
-	m := newMember(p, s.slot())
-	s.members[p.UID] = m
 	return m
+}
+
+func (g *granted) saved(place int) SavedLease {
+	session, _, _ := strings.Cut(g.session, "\x00")
+	return SavedLease{
+		ID: g.id, Proxy: place, Selector: g.shape.Selector, Target: g.target, Session: session, Key: g.key, Digest: []byte(g.digest),
+		ExpiresAt: g.expires, TTL: g.ttl, Fence: g.fence, Active: g.active, Rebound: !g.bound, Gone: g.gone(),
+	}
 }

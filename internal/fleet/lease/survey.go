@@ -49,7 +49,7 @@ func (s *Memory) Uses(context.Context) (map[string]Use, error) {
 // use is how it is used now, cooldowns in order of target.
 func (m *member) use(now time.Time) Use {
 	u := Use{Active: m.active}
-	for target, c := range m.cooling {
+	for target, c := range m.rests {
 		if now.Before(c.until) {
 			u.Cooldowns = append(u.Cooldowns, Cooldown{Target: target, Until: c.until})
 		}

@@ -165,14 +165,61 @@ func (m *model) kept(r lease.Request) *entry {
 	return nil
 }
 
-// report begins the rest of a proxy.
-func (m *model) report(l *entry, target string) {
+// banned begins the rest of a proxy.
+func (m *model) banned(l *entry, target string) {
 	p, ok := m.proxies[l.Proxy.UID]
 	if !ok || p.Address != l.Proxy.Address {
 		return
 	}
 	key := pair{p.UID, cmp.Or(target, l.Target)}
 	m.rests[key] = m.rests[key].after(m.now, m.windows)
+	m.spare(key, l.request.Selector)
+}
+
+// spare ends rests for a target, those that end first, until at most three quarters of
+// the proxies that a selector matches have one. Fewer than eight are not spared.
+func (m *model) spare(just pair, sel lease.Selector) {
+	var n int
+	var resting []lease.Proxy
+	for _, p := range m.proxies {
+		if !sel.Matches(&p) {
+			continue
+		}
+		if n++; m.resting(pair{p.UID, just.target}) {
+			resting = append(resting, p)
+		}
+	}
+	until := func(p lease.Proxy) time.Time { return m.rests[pair{p.UID, just.target}].until }
+	slices.SortFunc(resting, func(a, b lease.Proxy) int {
+		return cmp.Or(until(a).Compare(until(b)), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	resting = slices.DeleteFunc(resting, func(p lease.Proxy) bool { return p.UID == just.uid })
+	for left := len(resting) + 1; n >= 8 && 4*left > 3*n && len(resting) > 0; left-- {
+		key := pair{resting[0].UID, just.target}
+		m.rests[key] = rest{m.now, m.rests[key].times}
+		resting = resting[1:]
+	}
+}
+
+// suitsFrom is the first time at which the request is granted if nobody does anything,
+// zero if there is none.
+func (m *model) suitsFrom(r lease.Request) time.Time {
+	var times []time.Time
+	for _, l := range m.leases {
+		times = append(times, l.ExpiresAt)
+	}
+	for _, r := range m.rests {
+		times = append(times, r.until)
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	now := m.now
+	defer func() { m.now = now }()
+	for _, m.now = range times {
+		if fit, _ := m.fit(r); m.now.After(now) && len(fit) > 0 {
+			return m.now
+		}
+	}
+	return time.Time{}
 }
 
 // after is the rest that a report begins: twice as long as the one before it if that

@@ -23,8 +23,7 @@ type T interface {
 // Rig is an empty store, and its time.
 type Rig struct {
 	Store lease.Store
-	// Windows are those of the store. Where time cannot be set, they are to be short: a
-	// second or two.
+	// Windows are those of the store.
 	Windows lease.Windows
 	// Now is the store's time.
 	Now func() time.Time
@@ -38,14 +37,42 @@ type Rig struct {
 	Reopen func(T) lease.Store
 }
 
-// Run plays the contract to stores that make returns, a new one for each test. Where
-// time cannot be set, what needs much of it is left to those where it can.
+// Run plays the contract to stores that open returns, a new one for each test. Where
+// time cannot be set, what passes windows is played if they are those of Brief, and
+// what must not if they are longer: such a store is to be run with both.
 func Run(t *testing.T, open func(T) Rig) {
-	t.Run("Model", func(t *testing.T) { testModel(t, open) })
-	for _, c := range contract {
+	probe := open(t)
+	if probe.Set || probe.Windows == Brief() {
+		for _, c := range windows {
+			t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+		}
+	}
+	if probe.Set || probe.Windows != Brief() {
+		t.Run("Model", func(t *testing.T) { testModel(t, open, (*story).mixed) })
+		for _, c := range contract {
+			t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+		}
+	}
+}
+
+// RunLimits is the part of the contract that bounds cooldowns.
+func RunLimits(t *testing.T, open func(T) Rig) {
+	t.Run("ModelOfACrowd", func(t *testing.T) { testModel(t, open, (*story).crowd) })
+	for _, c := range limits {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
 	}
 }
 
 // ttl is one that does not end while a test runs whose time nobody sets.
 const ttl = 10 * time.Minute
+
+// Brief are windows that a test can wait for.
+func Brief() lease.Windows {
+	return lease.Windows{Cooldown: 1500 * time.Millisecond, Max: 4 * time.Second, Burst: 200 * time.Millisecond}
+}
+
+// promise is one test of the contract.
+type promise struct {
+	name string
+	test func(*testing.T, Rig)
+}
