@@ -22,11 +22,12 @@ type API struct {
 	stopping chan struct{}
 	stop     func()
 	chain    handler
+	limits   limits
 }
 
 // New returns an API that serves.
 func New(o Options) *API {
-	a := &API{Options: o, token: sha256.Sum256([]byte(o.Token)), stopping: make(chan struct{})}
+	a := &API{Options: o, token: sha256.Sum256([]byte(o.Token)), stopping: make(chan struct{}), limits: usual}
 	a.stop = sync.OnceFunc(func() { close(a.stopping) })
 	if a.Serving == nil {
 		a.Serving = func() error { return nil }

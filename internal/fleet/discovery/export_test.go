@@ -1,5 +1,13 @@
 package discovery
 
+import "time"
+
+// Hurry makes the times of a server short, and lets few connect.
+func (a *API) Hurry(read time.Duration, connections int) {
+	a.limits.header, a.limits.read, a.limits.idle = read, read, time.Minute
+	a.limits.connections = connections
+}
+
 // Methods are those of every path.
 func Methods() map[string][]string {
 	out := map[string][]string{}

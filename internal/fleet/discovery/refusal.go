@@ -82,16 +82,12 @@ func noMatch(e *lease.NoMatchError) *refusal {
 		r.retry = later
 	}
 	if e.Considered == 0 {
-		r.message = "no proxy has the attributes and namespace of the selector: GET /v1/proxies lists what there is"
+		r.message = "no proxy has the attributes and namespace of the selector, or all that have are excluded: GET /v1/proxies lists what there is"
 		return r
 	}
-	excluded := ""
-	if rest := e.Considered - e.Unhealthy - e.AtCapacity - e.InCooldown; rest > 0 {
-		excluded = fmt.Sprintf(", %d excluded", rest)
-	}
-	r.message = fmt.Sprintf("%d proxies match, of which %d are unhealthy, %d at capacity, %d cooling down%s: "+
+	r.message = fmt.Sprintf("%d proxies match, of which %d are unhealthy, %d at capacity, %d cooling down: "+
 		"ask again after the seconds of Retry-After, wait with ?wait=10s, or release leases early",
-		e.Considered, e.Unhealthy, e.AtCapacity, e.InCooldown, excluded)
+		e.Considered, e.Unhealthy, e.AtCapacity, e.InCooldown)
 	return r
 }
 

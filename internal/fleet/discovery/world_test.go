@@ -2,6 +2,7 @@ package discovery_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json/v2"
 	"iter"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,14 +63,32 @@ func proxy(name, address string, attributes ...string) *egress_v1alpha1.Proxy {
 // world is an API over a store in memory.
 type world struct {
 	*discovery.API
-	store lease.Granter
-	book  book
-	log   *bytes.Buffer
-	now   time.Time
+	store  lease.Granter
+	memory *lease.Memory
+	made   discovery.Options
+	book   book
+	log    *bytes.Buffer
+	now    time.Time
 	// seen has what was answered, if anybody wants to know.
 	seen kept
+	// inside is how many wait in the store for a lease.
+	inside atomic.Int32
 	// before is done before a test.
 	before func(t *testing.T)
+}
+
+// counted counts who waits.
+type counted struct {
+	lease.Granter
+	inside *atomic.Int32
+}
+
+func (c counted) AcquireWithin(ctx context.Context, r lease.Request, wait time.Duration) (lease.Lease, error) {
+	if wait > 0 {
+		c.inside.Add(1)
+		defer c.inside.Add(-1)
+	}
+	return c.Granter.AcquireWithin(ctx, r, wait)
 }
 
 func (w *world) prepare(t *testing.T) {
@@ -90,7 +110,7 @@ func start(t *testing.T, change ...func(*world, *discovery.Options)) *world {
 	w.add(t, memory, proxy("de-1", "192.0.2.1", "country", "de"), nil)
 	w.add(t, memory, password, map[string]string{"username": "bob", "password": "p@ss/word"})
 	w.add(t, memory, managed, map[string]string{"lease-key": strings.Repeat("k", 32)})
-	w.store = lease.NewWaiting(memory, lease.WaitOptions{})
+	w.memory, w.store = memory, counted{lease.NewWaiting(memory, lease.WaitOptions{}), &w.inside}
 	o := discovery.Options{
 		Store: w.store, Book: w.book, Token: token, Now: func() time.Time { return w.now },
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -98,9 +118,18 @@ func start(t *testing.T, change ...func(*world, *discovery.Options)) *world {
 	for _, f := range change {
 		f(w, &o)
 	}
-	w.API = discovery.New(o)
+	w.API, w.made = discovery.New(o), o
 	return w
 }
+
+// options are those of the API, with a change.
+func (w *world) options(change func(*discovery.Options)) discovery.Options {
+	o := w.made
+	change(&o)
+	return o
+}
+
+func offerOf(p *egress_v1alpha1.Proxy) *offer.Offer { return offer.Of(p, nil) }
 
 func (w *world) add(t *testing.T, s lease.Store, p *egress_v1alpha1.Proxy, secret map[string]string) {
 	t.Helper()
@@ -127,8 +156,7 @@ type answer struct {
 // it is of that name; a name alone removes it.
 func (w *world) ask(t *testing.T, method, target, body string, headers ...string) answer {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+token)
+	r := w.request(t, method, target, body)
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		if r.Header.Del(name); value != "" {
@@ -136,6 +164,13 @@ func (w *world) ask(t *testing.T, method, target, body string, headers ...string
 		}
 	}
 	return w.send(t, r)
+}
+
+func (*world) request(t *testing.T, method, target, body string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+token)
+	return r
 }
 
 func (w *world) send(t *testing.T, r *http.Request) answer {
