@@ -8,9 +8,11 @@ from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any, Dict, Optional, Type
 from urllib.parse import quote
+from urllib.request import OpenerDirector
 
 from ._call import MAX_PAUSE, Call, Caller, backoff, is_final
 from ._errors import LeaseError, Unexpected
+from ._opener import through
 from ._proxy import PlaywrightProxy, Proxy, parse
 
 OK = "ok"
@@ -75,6 +77,14 @@ class Lease:
     def playwright(self) -> PlaywrightProxy:
         """What Playwright takes as proxy of a browser or a context."""
         return self.proxy.playwright
+
+    def opener(self) -> OpenerDirector:
+        """An opener of urllib that goes through the proxy, whatever the environment says.
+
+        urllib speaks to proxies by HTTP only. Credentials are as they are now: ask for another
+        opener after a renewal.
+        """
+        return through(self.proxy)
 
     @property
     def expires_at(self) -> datetime:

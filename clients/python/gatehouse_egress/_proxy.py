@@ -44,7 +44,7 @@ class Proxy:
     @property
     def server(self) -> str:
         """Its URL without credentials."""
-        return f"{self.scheme}://{self._address()}"
+        return f"{self.scheme}://{self.address}"
 
     @property
     def url(self) -> str:
@@ -64,12 +64,14 @@ class Proxy:
             return {"server": self.server, "username": self.username, "password": self.password}
         return {"server": self.server}
 
-    def _address(self) -> str:
+    @property
+    def address(self) -> str:
+        """Host and port."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def _url(self, scheme: str) -> str:
         who = f"{quote(self.username, safe='')}:{quote(self.password, safe='')}@" if self.username else ""
-        return f"{scheme}://{who}{self._address()}"
+        return f"{scheme}://{who}{self.address}"
 
 
 def parse(told: Any) -> Proxy:
