@@ -24,7 +24,10 @@ type fleet struct {
 	metrics   *metrics.Metrics
 	list      atomic.Pointer[metrics.List] // of the shell
 
+	leases
+
 	adminListener, metricsListener net.Listener
+	leaseListener                  net.Listener // nil without a lease API
 	// asked is what the admin API answers from; the shell sets it.
 	asked asked
 }
@@ -67,6 +70,12 @@ func (f *fleet) listen(ctx context.Context) (err error) {
 	if f.metricsListener, err = listen(ctx, "--metrics-address", f.config.MetricsAddress); err != nil {
 		_ = f.adminListener.Close()
 		return err
+	}
+	if address := f.config.Leases.Address; address != "" {
+		if f.leaseListener, err = listen(ctx, "--lease-address", address); err != nil {
+			_, _ = f.adminListener.Close(), f.metricsListener.Close()
+			return err
+		}
 	}
 	f.io.Log.Info("fleet starts", observe.KeyVersion, version.Number, observe.KeyAddress, url(f.adminListener), observe.KeyMetrics, url(f.metricsListener))
 	return nil

@@ -20,6 +20,7 @@ func (f *fleet) reconciler(objects reconcile.Objects, cluster string) *reconcile
 	f.list.Store(new(metrics.List(objects.Proxies)))
 	return &reconcile.Reconciler{
 		Objects: narrate.Objects(f.metrics.Objects(objects), f.io.Log), Providers: f.providers, Cluster: cluster, MaxUnavailable: f.config.MaxUnavailable,
+		Health: f.roster, Leases: f.roster,
 		Forward: cloudinit.Forward{URL: f.config.Forward.URL, SHA256: f.config.Forward.SHA256}, Now: time.Now,
 	}
 }

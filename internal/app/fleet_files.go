@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone/state"
 	"github.com/gatehouse-proxy/gatehouse/pkg/runner"
@@ -28,6 +30,10 @@ func (f *fleet) filesShell() []runner.Component {
 			}
 			return err
 		}, Run: func(ctx context.Context) error { return shell.Run(ctx) }},
+		{Name: "roster", Run: f.runRoster},
+		{Name: "leases", Run: func(ctx context.Context) error { f.lead(ctx); return nil }},
+		// before what it answers from ends
+		{Name: "lease API", Run: f.serveLeases},
 		// after the documents: what they define owns its instance
 		{Name: "sweeps", Run: func(ctx context.Context) error {
 			f.sweeper(store, store.Cluster()).Run(ctx)
@@ -41,10 +47,14 @@ func (f *fleet) standalone(store *state.Store) (*standalone.Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--config %s: %w", f.config.Config, err)
 	}
-	objects := standalone.NewObjects(store)
+	objects, began := standalone.NewObjects(store), make(chan struct{})
+	f.follow(objects, began)
+	objects.Watch(f.roster.Touch, f.roster.SecretChanged)
 	core := f.reconciler(objects, store.Cluster())
-	return standalone.New(standalone.Options{
+	shell := standalone.New(standalone.Options{
 		Dir: dir, Objects: objects, Reconcile: core.Reconcile, Providers: f.config.Providers,
-		AllowMassDelete: f.config.AllowMassDelete, Log: f.io.Log, Now: time.Now,
-	}), nil
+		AllowMassDelete: f.config.AllowMassDelete, Began: began, Log: f.io.Log, Now: time.Now,
+	})
+	f.emit = func(key types.NamespacedName) bool { shell.Enqueue(key); return true }
+	return shell, nil
 }

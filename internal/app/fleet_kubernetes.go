@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/controller"
 	"github.com/gatehouse-proxy/gatehouse/internal/postgres/kubeapi"
 	"github.com/gatehouse-proxy/gatehouse/pkg/runner"
@@ -18,19 +20,25 @@ func (f *fleet) clusterShell() []runner.Component {
 	return []runner.Component{
 		{Name: "cluster", Start: func(ctx context.Context) (err error) {
 			if shell, err = f.connect(ctx); err == nil {
-				f.fence = shell.Leads
+				f.fence, f.leads = shell.Leads, shell.Leads
 				f.asked.set(shell)
 			}
 			return err
 		}},
+		{Name: "roster", Run: f.runRoster},
 		{Name: "providers", Start: func(ctx context.Context) error { return f.makeProviders(ctx, shell.Cluster()) }},
 		{Name: "proxies", Run: func(ctx context.Context) error {
 			core := f.reconciler(shell.Objects(), shell.Cluster())
 			sweeper := f.sweeper(shell.Objects(), shell.Cluster())
-			return shell.Run(ctx, controller.Work{Reconcile: core.Reconcile, Beside: []func(context.Context){sweeper.Run}})
+			return shell.Run(ctx, controller.Work{Reconcile: core.Reconcile, Beside: []func(context.Context){sweeper.Run, f.lead}})
 		}},
+		// before what it answers from ends
+		{Name: "lease API", Run: f.serveLeases},
 	}
 }
+
+// verdictBuffer is how many verdicts may wait to be written; more come with later probes.
+const verdictBuffer = 64
 
 // connect waits until the API server answers.
 func (f *fleet) connect(ctx context.Context) (*controller.Controller, error) {
@@ -39,12 +47,29 @@ func (f *fleet) connect(ctx context.Context) (*controller.Controller, error) {
 	if err != nil {
 		return nil, err
 	}
+	began, verdicts := make(chan struct{}), make(chan types.NamespacedName, verdictBuffer)
+	f.emit = func(key types.NamespacedName) bool {
+		select {
+		case verdicts <- key:
+			return true
+		default:
+			return false
+		}
+	}
 	o := controller.Options{
 		Config: config, Namespaces: k.Namespaces, Namespace: k.Namespace, Lease: fleetLease, Providers: f.config.Providers,
-		LeaseDuration: k.LeaseDuration, Log: f.io.Log,
+		LeaseDuration: k.LeaseDuration, Health: verdicts, Began: began, Log: f.io.Log,
+		Watch: controller.Watch{
+			Proxy:  func(key types.NamespacedName) { f.roster.Touch(key) },
+			Secret: func(key types.NamespacedName) { f.roster.SecretChanged(key) },
+		},
 	}
 	if slices.Contains(f.config.Providers, "kubernetes") {
 		o.Rights = []controller.Right{{Resource: "pods", Verbs: []string{"get", "list", "create", "delete"}}}
 	}
-	return controller.New(ctx, o)
+	shell, err := controller.New(ctx, o)
+	if err == nil {
+		f.follow(shell.Objects(), began)
+	}
+	return shell, err
 }

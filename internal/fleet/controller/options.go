@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -34,8 +35,16 @@ type Options struct {
 	Providers []string
 	// Health names Proxies whose verdict has changed; nil without.
 	Health <-chan types.NamespacedName
-	Log    *slog.Logger
+	// Began is closed once all Proxies have been read; nil for nobody.
+	Began chan<- struct{}
+	// Watch is told of changes, also while another process leads.
+	Watch Watch
+	Log   *slog.Logger
 }
+
+// Watch is told the names of objects that have changed, begun or gone. Its functions
+// return soon; nil ones are not called.
+type Watch struct{ Proxy, Secret func(types.NamespacedName) }
 
 // Controller is the shell of a fleet over a Kubernetes API.
 type Controller struct {
@@ -94,7 +103,7 @@ func (c *Controller) connect(ctx context.Context) (err error) {
 		cached: c.cluster.GetClient(), live: c.cluster.GetAPIReader(),
 		fence: c.lease.check, namespaces: namespaces(c.o.Namespaces),
 	}
-	return c.index(ctx)
+	return errors.Join(c.index(ctx), c.watch(ctx))
 }
 
 // Objects are what the fleet keeps in the cluster.

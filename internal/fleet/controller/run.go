@@ -18,7 +18,14 @@ func (c *Controller) Run(ctx context.Context, w Work) error {
 	caching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var caches sync.WaitGroup
 	caches.Go(func() { _ = c.cluster.Start(caching) }) // ends with its context alone
-	caches.Go(func() { c.synced.Store(c.cluster.GetCache().WaitForCacheSync(caching)) })
+	caches.Go(func() {
+		if c.cluster.GetCache().WaitForCacheSync(caching) {
+			c.synced.Store(true)
+			if c.o.Began != nil {
+				close(c.o.Began)
+			}
+		}
+	})
 	defer func() { stop(); caches.Wait() }()
 	var failed error
 	for ctx.Err() == nil && failed == nil {

@@ -59,6 +59,9 @@ func (f *Fleet) convergeOnce() (after time.Duration) {
 	}
 	if !f.ready && after != retryStore {
 		f.ready = true
+		if f.Began != nil {
+			close(f.Began)
+		}
 		f.enqueueAll()
 	}
 	return after

@@ -17,7 +17,7 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
-// Options of a Fleet; all but Workers are required.
+// Options of a Fleet; all but Began and Workers are required.
 type Options struct {
 	// Dir is the directory of documents, absolute.
 	Dir     string
@@ -28,6 +28,8 @@ type Options struct {
 	Providers []string
 	// AllowMassDelete lets more than half of all Proxies go at once.
 	AllowMassDelete bool
+	// Began is closed once the documents have been read and stored; nil for nobody.
+	Began chan<- struct{}
 	// Workers is how many Proxies take steps at once; default 8.
 	Workers int
 	Log     *slog.Logger

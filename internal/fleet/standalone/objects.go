@@ -17,6 +17,8 @@ import (
 type Objects struct {
 	*state.Store
 
+	secretChanged func(types.NamespacedName)
+
 	mu      sync.RWMutex
 	secrets map[types.NamespacedName]*core_v1.Secret
 }
@@ -25,7 +27,14 @@ var _ reconcile.Objects = (*Objects)(nil)
 
 // NewObjects returns Objects without a Secret yet.
 func NewObjects(s *state.Store) *Objects {
-	return &Objects{Store: s, secrets: map[types.NamespacedName]*core_v1.Secret{}}
+	return &Objects{Store: s, secrets: map[types.NamespacedName]*core_v1.Secret{}, secretChanged: func(types.NamespacedName) {}}
+}
+
+// Watch has proxy and secret called after each change of one. It is called before
+// anything changes, and both return soon.
+func (o *Objects) Watch(proxy, secret func(types.NamespacedName)) {
+	o.Store.Watch(proxy)
+	o.secretChanged = secret
 }
 
 // Secret implements [reconcile.Objects].
@@ -41,6 +50,11 @@ func (o *Objects) Secret(_ context.Context, key types.NamespacedName) (*core_v1.
 
 // setSecret puts a Secret in the place of the earlier one; nil removes it.
 func (o *Objects) setSecret(key types.NamespacedName, s *core_v1.Secret) {
+	o.keepSecret(key, s)
+	o.secretChanged(key)
+}
+
+func (o *Objects) keepSecret(key types.NamespacedName, s *core_v1.Secret) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if s == nil {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/test/cluster"
 	"github.com/gatehouse-proxy/gatehouse/test/fleet/fakegce"
 	"github.com/gatehouse-proxy/gatehouse/test/rig"
@@ -50,7 +51,7 @@ func (l lab) start(t *testing.T, cloud *httptest.Server, flags ...string) *opera
 	o.cmd = exec.Command(path, append([]string{
 		"fleet", "--kubeconfig=" + l.Kubeconfig(t), "--namespace=" + l.ns, "--watch-namespaces=" + l.ns, "--gc-allow-namespaced",
 		"--providers=gcp", "--gcp-project=test-project", "--gcp-endpoint=" + cloud.URL, "--lease-duration=3s",
-		"--admin-address=127.0.0.1:0", "--metrics-address=127.0.0.1:0",
+		"--admin-address=127.0.0.1:0", "--metrics-address=127.0.0.1:0", "--lease-address=127.0.0.1:0",
 	}, flags...)...)
 	o.cmd.Stdout, o.cmd.Stderr = &o.log, &o.log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -101,7 +102,7 @@ func (l lab) provisioned(names ...string) func(context.Context) error {
 			if err := l.Get(ctx, l.key(name), p); err != nil {
 				return err
 			}
-			if p.Status.Phase != egress_v1alpha1.PhaseProvisioned || p.Status.ObservedGeneration != p.Generation || !strings.Contains(p.Status.ProviderID, p.Spec.Zone) {
+			if !lifecycle.Serves(p) || p.Status.ObservedGeneration != p.Generation || !strings.Contains(p.Status.ProviderID, p.Spec.Zone) {
 				return fmt.Errorf("%s is %s with %q: %v %v", name, p.Status.Phase, p.Status.ProviderID, p.Status.LastError, p.Status.Conditions)
 			}
 		}

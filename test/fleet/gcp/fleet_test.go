@@ -64,7 +64,7 @@ func newScene(t *testing.T) *scene {
 func (s *scene) start() {
 	s.Helper()
 	s.operator = exec.Command(s.binary, "fleet", "--config", filepath.Join(s.dir, "fleet"), "--state-dir", filepath.Join(s.dir, "state"),
-		"--providers", "gcp", "--gcp-project", "test-project", "--gcp-endpoint", s.url, "--admin-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0")
+		"--providers", "gcp", "--gcp-project", "test-project", "--gcp-endpoint", s.url, "--admin-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0", "--lease-address", "127.0.0.1:0")
 	s.operator.Stdout, s.operator.Stderr = s, s
 	if err := s.operator.Start(); err != nil {
 		s.Fatal(err)

@@ -29,7 +29,7 @@ func newBinary(t *testing.T, arguments ...string) *binary {
 	t.Helper()
 	b := &binary{test: t, arguments: append([]string{
 		"fleet", "--providers", "gcp", "--gcp-project", project, "--gcp-read-operations=true",
-		"--gc-interval", "1s", "--gc-min-age", "1s", "--admin-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0",
+		"--gc-interval", "1s", "--gc-min-age", "1s", "--admin-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0", "--lease-address", "127.0.0.1:0",
 	}, arguments...)}
 	t.Cleanup(func() {
 		if b.process != nil {

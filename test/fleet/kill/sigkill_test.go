@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lifecycle"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone/state"
 	"github.com/gatehouse-proxy/gatehouse/test/fleet/fakegce"
@@ -209,7 +210,7 @@ func (m *machineRoom) kept() *egress_v1alpha1.Proxy {
 // serves: the Proxy runs on the one instance there is.
 func (m *machineRoom) serves() error {
 	all, p := m.ours(), m.kept()
-	if p == nil || p.Status.Phase != egress_v1alpha1.PhaseProvisioned || len(all) != 1 || at(all[0]) != p.Status.ProviderID {
+	if p == nil || !lifecycle.Serves(p) || len(all) != 1 || at(all[0]) != p.Status.ProviderID {
 		return fmt.Errorf("instances %+v, kept %+v", all, p)
 	}
 	return nil

@@ -73,7 +73,7 @@ func (f *fleet) start(t *testing.T) {
 	t.Helper()
 	arguments := append([]string{
 		"fleet", "--config", filepath.Join(f.dir, "config"), "--state-dir", f.state(),
-		"--admin-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0", "--allow-mass-delete",
+		"--admin-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0", "--lease-address", "127.0.0.1:0", "--allow-mass-delete",
 	}, f.flags...)
 	f.cmd = exec.CommandContext(t.Context(), filepath.Join(os.Getenv(programs), "gatehouse"), arguments...)
 	f.cmd.Stdout, f.cmd.Stderr = &f.log, &f.log

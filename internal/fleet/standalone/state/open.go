@@ -27,6 +27,7 @@ type Store struct {
 
 	writing [64]sync.Mutex // by key: one change of a Proxy at a time
 	seed    maphash.Seed
+	changed func(types.NamespacedName) // after each change
 
 	mu      sync.RWMutex
 	records map[types.NamespacedName]*Record
@@ -47,7 +48,10 @@ func Open(ctx context.Context, dir string, now func() time.Time) (*Store, error)
 }
 
 func open(ctx context.Context, dir string, now func() time.Time, d disk, timeout time.Duration) (*Store, error) {
-	s := &Store{dir: dir, disk: d, now: now, seed: maphash.MakeSeed(), records: map[types.NamespacedName]*Record{}}
+	s := &Store{
+		dir: dir, disk: d, now: now, seed: maphash.MakeSeed(), records: map[types.NamespacedName]*Record{},
+		changed: func(types.NamespacedName) {},
+	}
 	if err := os.MkdirAll(filepath.Join(dir, "proxies"), 0o700); err != nil {
 		return nil, fmt.Errorf("state directory %q cannot be made: %w; choose another with --state-dir", dir, err)
 	}
@@ -67,6 +71,10 @@ func open(ctx context.Context, dir string, now func() time.Time, d disk, timeout
 	opened = true
 	return s, nil
 }
+
+// Watch has changed called after each change of a Proxy, in the goroutine that made it.
+// It is called before anything changes.
+func (s *Store) Watch(changed func(types.NamespacedName)) { s.changed = changed }
 
 // Close gives the directory up to the next process. What is stored stays.
 func (s *Store) Close() error { return s.held.Close() }

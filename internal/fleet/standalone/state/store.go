@@ -129,14 +129,19 @@ func (s *Store) update(key types.NamespacedName, change func(before *Record) (*R
 	if err := s.write(before, after); err != nil {
 		return before, fmt.Errorf("state of Proxy %s: %w", key, err)
 	}
+	s.keep(key, after)
+	s.changed(key)
+	return after, nil
+}
+
+func (s *Store) keep(key types.NamespacedName, r *Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if after == nil {
+	if r == nil {
 		delete(s.records, key)
 	} else {
-		s.records[key] = after
+		s.records[key] = r
 	}
-	return after, nil
 }
 
 func (s *Store) write(before, after *Record) error {

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/config"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/discovery"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/health"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/roster"
+	"github.com/gatehouse-proxy/gatehouse/internal/observe"
+)
+
+// leases is what of a fleet probes its proxies and leases them.
+type leases struct {
+	roster *roster.Roster
+	seat   roster.Seat
+	// leads returns nil while this process may tell the store; nil is always.
+	leads func() error
+	// emit has a Proxy looked at whose verdict is worth a write.
+	emit func(types.NamespacedName) bool
+}
+
+// follow makes the roster, which is told of changes from now on.
+func (f *fleet) follow(objects roster.Objects, ready <-chan struct{}) {
+	f.roster = roster.New(roster.Options{
+		Objects: objects, Ready: ready, CheckURL: f.config.Leases.HealthCheckURL, Log: f.io.Log, Now: time.Now,
+	})
+	f.asked.use(&roster.Uses{Roster: f.roster, Store: &f.seat, Name: config.MemoryStore, Serving: f.serving})
+}
+
+func (f *fleet) runRoster(ctx context.Context) error {
+	f.roster.Run(ctx)
+	return nil
+}
+
+// serving says why this process does not grant leases.
+func (f *fleet) serving() error {
+	if f.leads != nil && f.leads() != nil {
+		return discovery.ErrNotLeading
+	}
+	if err := f.roster.Serving(); err != nil {
+		return fmt.Errorf("%w: %w", discovery.ErrStarting, err)
+	}
+	return nil
+}
+
+// lead probes, and grants leases, until ctx ends: a term of a leader, or the life of this
+// process.
+func (f *fleet) lead(ctx context.Context) {
+	memory := lease.NewMemory(lease.Options{Now: time.Now})
+	store := lease.NewWaiting(memory, lease.WaitOptions{})
+	f.seat.Take(store)
+	defer f.seat.Leave()
+	f.roster.Lead(ctx, told{store, memory}, f.engine())
+}
+
+// told is a store whose waiting requests learn of what it is told.
+type told struct {
+	*lease.Waiting
+	retainer
+}
+
+type retainer interface {
+	Retain(ctx context.Context, keep func(uid string) bool) error
+}
+
+// engine is that of one term: a new one learns the verdicts from the statuses.
+func (f *fleet) engine() *health.Engine {
+	return health.New(health.Options{
+		InFlight: f.config.Leases.ProbesInFlight, Metrics: as[health.Metrics](f.metrics), Log: f.io.Log,
+		Emit: func(key string) bool { return f.emit(named(key)) },
+	})
+}
+
+// named takes "namespace/name" apart.
+func named(key string) types.NamespacedName {
+	namespace, name, _ := strings.Cut(key, "/")
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// serveLeases answers the lease API.
+func (f *fleet) serveLeases(ctx context.Context) error {
+	if f.leaseListener == nil {
+		<-ctx.Done()
+		return nil
+	}
+	f.io.Log.Info("leasing proxies", observe.KeyAddress, url(f.leaseListener))
+	return discovery.New(discovery.Options{
+		Store: &f.seat, Book: f.roster, Serving: f.serving, Token: f.config.Leases.Token,
+		Metrics: as[discovery.Metrics](f.metrics), Log: f.io.Log, Now: time.Now,
+	}).Serve(ctx, f.leaseListener)
+}
+
+// as is v where it is a T.
+func as[T any](v any) T {
+	t, _ := v.(T)
+	return t
+}
