@@ -59,7 +59,7 @@ type Roster struct {
 	entries map[types.NamespacedName]*entry
 	byUID   map[string]*entry
 	unread  map[types.NamespacedName]string // UIDs of Proxies that are there and have no entry
-	term    *term // nil while this process does not lead
+	term    *term                           // nil while this process does not lead
 	rounds  map[*round]bool
 
 	telling sync.Mutex // one call of the store that changes proxies at a time
