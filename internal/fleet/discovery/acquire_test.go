@@ -224,3 +224,8 @@ func TestList(t *testing.T) {
 	two.fields, _ = two.at("proxies").([]any)[0].(map[string]any)
 	two.want(t, 200, "url", "socks5://proxy.example:3128", "host", "proxy.example", "ip", "", "scheme", "socks5", "healthy", false)
 }
+
+// TestCurlNeedsNoType: what it says of any body is no reason to refuse JSON.
+func TestCurlNeedsNoType(t *testing.T) {
+	start(t).ask(t, "POST", "/v1/leases", `{"target":"shop.example"}`, "Content-Type: application/x-www-form-urlencoded").want(t, 201, "target", "shop.example")
+}

@@ -51,6 +51,9 @@ func read(r *http.Request, f form) error {
 	return parse(b.Bytes(), f)
 }
 
+// formType is what curl says of any body; what such a body has is read as JSON all the same.
+const formType = "application/x-www-form-urlencoded"
+
 // checkType refuses what says that it is something else than JSON.
 func checkType(r *http.Request) error {
 	if code := r.Header.Get("Content-Encoding"); code != "" && !strings.EqualFold(code, "identity") {
@@ -61,7 +64,7 @@ func checkType(r *http.Request) error {
 		return nil
 	}
 	kind, parameters, err := mime.ParseMediaType(strings.Join(types, ", "))
-	if charset := parameters["charset"]; err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+	if charset := parameters["charset"]; err != nil || kind != "application/json" && kind != formType || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return refuse(UnsupportedMedia, "Content-Type %s is not read: send JSON in UTF-8 with Content-Type: application/json (curl: --json)", show(strings.Join(types, ", ")))
 	}
 	return nil

@@ -213,7 +213,7 @@ var anyway = []struct {
 	{code: discovery.Unauthorized, headers: []string{"Authorization: Bearer wrong"}, message: "not the right one"},
 	{code: discovery.Forbidden, change: open, headers: []string{"Origin: http://evil.example"}, message: "web pages"},
 	{code: discovery.TooLarge, body: strings.Repeat(" ", discovery.MaxBody+1), message: "65537 bytes, at most 65536"},
-	{code: discovery.UnsupportedMedia, headers: []string{"Content-Type: application/x-www-form-urlencoded"}, only: "POST PUT", message: "curl: --json"},
+	{code: discovery.UnsupportedMedia, headers: []string{"Content-Type: text/plain"}, only: "POST PUT", message: "curl: --json"},
 	{code: discovery.UnsupportedMedia, headers: []string{"Content-Encoding: gzip"}, only: "POST PUT", message: "gzip"},
 	{code: discovery.UnsupportedMedia, headers: []string{"Content-Type: application/json; charset=latin1"}, only: "POST PUT", message: "UTF-8"},
 	{code: discovery.Internal, change: failing{errors.New("something else")}.in, message: "bug in Gatehouse"},
