@@ -54,6 +54,9 @@ func exchange(h *hop, r *http.Request, write func(io.Writer) error) (*http.Respo
 	}
 	for {
 		resp, err := http.ReadResponse(h.r, r)
+		if h.full { // whatever was made of what could be read
+			return nil, errTooLong
+		}
 		if err != nil || resp.StatusCode/100 != 1 || resp.StatusCode == http.StatusSwitchingProtocols {
 			return resp, err //nolint:wrapcheck // Probe names the stage
 		}

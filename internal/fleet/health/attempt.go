@@ -46,12 +46,14 @@ func (a *attempt) do(ctx context.Context) error {
 		stop()
 		_ = conn.Close()
 	}()
-	if a.proxy.Scheme == "https" {
-		if conn, err = a.secure(ctx, conn); err != nil {
-			return err
-		}
+	if a.proxy.Scheme != "https" {
+		return a.through(ctx, newHop(conn))
 	}
-	return a.through(ctx, newHop(conn))
+	secure, err := a.secure(ctx, conn)
+	if err != nil {
+		return err
+	}
+	return a.through(ctx, newHop(secure))
 }
 
 // through has a connection to the proxy, and what it is asked for depends on its scheme.
@@ -128,7 +130,8 @@ func (a *attempt) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 type hop struct {
 	net.Conn
 	r    *bufio.Reader
-	left int // bytes that may still be read
+	left int  // bytes that may still be read
+	full bool // they were not enough
 }
 
 func newHop(conn net.Conn) *hop {
@@ -144,6 +147,7 @@ type counted struct{ h *hop }
 
 func (c counted) Read(p []byte) (int, error) {
 	if c.h.left <= 0 {
+		c.h.full = true
 		return 0, errTooLong
 	}
 	n, err := c.h.Conn.Read(p[:min(len(p), c.h.left)])
