@@ -49,5 +49,11 @@ func (a *asked) Fill(ctx context.Context, proxies []explain.Known) explain.Leasi
 }
 
 func (f *fleet) serveAdmin(ctx context.Context) error {
-	return admin.Serve(ctx, f.adminListener, fleetapi.Handler(fleetapi.Options{Shell: &f.asked, Uses: &f.asked, Now: time.Now}))
+	return admin.Serve(ctx, f.adminListener, fleetapi.Handler(fleetapi.Options{Shell: &f.asked, Uses: &f.asked, Requests: f.leaseRequests, Now: time.Now}))
+}
+
+// leaseRequests are those that the metrics have counted.
+func (f *fleet) leaseRequests() (r explain.Requests) {
+	r.Granted, r.Refused, r.Failed = f.metrics.LeaseRequests()
+	return r
 }

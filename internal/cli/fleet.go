@@ -33,6 +33,6 @@ func (s *session) fleetCommand() *cobra.Command {
 		}
 		return app.Fleet(cmd.Context(), loaded.Fleet, io)
 	})
-	cmd.AddCommand(s.fleetListCommand(), s.cloudInitCommand())
+	cmd.AddCommand(s.fleetListCommand(), s.fleetTopCommand(), s.cloudInitCommand())
 	return cmd
 }

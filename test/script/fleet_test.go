@@ -6,11 +6,14 @@ import (
 	"time"
 
 	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/admin/fleetapi"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/explain"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/offer"
 	"github.com/gatehouse-proxy/gatehouse/internal/verdict"
 )
 
@@ -48,8 +51,65 @@ func (c crawlers) proxy(name string, status meta_v1.ConditionStatus, reason, mes
 	return p
 }
 
-// serveFleet answers for crawlers until stop is called, which waits for the end.
-func serveFleet() (address string, stop func(), err error) {
+// leased is the same fleet, with probes and leases.
+type leased struct{ crawlers }
+
+// Fleet has a proxy that somebody else runs, beside the one that is leased.
+func (l leased) Fleet(ctx context.Context) (explain.Fleet, error) {
+	f, err := l.crawlers.Fleet(ctx)
+	f.Problems, f.Held = nil, ""
+	f.Proxies[1].Proxy = l.judged("fra-1", meta_v1.ConditionTrue, egress_v1alpha1.ReasonProbeOK, "answers")
+	f.Proxies[2].Proxy = l.judged("fra-2", meta_v1.ConditionFalse, egress_v1alpha1.ReasonAuthFailed, "it refuses the credentials: 407")
+	return f, err
+}
+
+func (l leased) judged(name string, status meta_v1.ConditionStatus, reason, message string) *egress_v1alpha1.Proxy {
+	p := l.proxy(name, meta_v1.ConditionTrue, egress_v1alpha1.ReasonCreated, "")
+	p.UID = types.UID(name)
+	p.Spec.Attributes = map[string]egress_v1alpha1.AttributeValue{"country": "de"}
+	p.Spec.Capacity = &egress_v1alpha1.Capacity{MaxLeases: 10, PerTarget: 2}
+	p.Spec.Lifecycle = &egress_v1alpha1.Lifecycle{ReplaceOnUnhealthyAfter: &meta_v1.Duration{Duration: time.Hour}}
+	p.Status.Phase = egress_v1alpha1.PhaseReady
+	if status != meta_v1.ConditionTrue {
+		p.Status.Phase = egress_v1alpha1.PhaseUnhealthy
+	}
+	p.Status.Conditions = append(p.Status.Conditions, meta_v1.Condition{
+		Type: egress_v1alpha1.Healthy, Status: status, Reason: reason, Message: message, LastTransitionTime: meta_v1.NewTime(l.now.Add(-5 * time.Minute)),
+	})
+	return p
+}
+
+// Fill implements [explain.Uses].
+func (l leased) Fill(_ context.Context, proxies []explain.Known) explain.Leasing {
+	for i := range proxies {
+		k := &proxies[i]
+		if k.Proxy == nil {
+			continue
+		}
+		k.Offer = offer.Of(k.Proxy, nil)
+		k.Probe = &explain.Probe{
+			URL: "https://probe.example/204", Interval: 30 * time.Second, SuccessThreshold: 2, FailureThreshold: 3,
+			Class: "ok", Latency: 38 * time.Millisecond, At: l.now.Add(-12 * time.Second), InRow: 240, Next: l.now.Add(18 * time.Second),
+		}
+		switch k.Name {
+		case "fra-1":
+			k.Use.Active = 3
+			for i, target := range []string{"shop.example", "news.example", "a.example", "b.example", "c.example", "d.example"} {
+				k.Use.Cooldowns = append(k.Use.Cooldowns, lease.Cooldown{Target: target, Until: midnight.Add(time.Duration(60-i) * time.Minute)})
+			}
+		case "fra-2":
+			k.Probe.Class, k.Probe.Message, k.Probe.InRow = "auth_failed", "407 Proxy Authentication Required", 5
+		}
+	}
+	return explain.Leasing{Store: "memory"}
+}
+
+// midnight is of a day that is long after all tests, at which it is the same hour
+// everywhere that they run.
+var midnight = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// serveFleet answers for a fleet until stop is called, which waits for the end.
+func serveFleet(of func(now time.Time) fleetapi.Options) (address string, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
@@ -58,7 +118,9 @@ func serveFleet() (address string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- admin.Serve(ctx, l, fleetapi.Handler(fleetapi.Options{Shell: crawlers{now}, Now: func() time.Time { return now }}))
+		o := of(now)
+		o.Now = func() time.Time { return now }
+		done <- admin.Serve(ctx, l, fleetapi.Handler(o))
 	}()
 	return l.Addr().String(), func() { cancel(); <-done }, nil
 }

@@ -9,12 +9,15 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/admin"
 	"github.com/gatehouse-proxy/gatehouse/internal/admin/admintest"
+	"github.com/gatehouse-proxy/gatehouse/internal/admin/fleetapi"
 	"github.com/gatehouse-proxy/gatehouse/internal/cli"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/explain"
 )
 
 func TestMain(m *testing.M) {
@@ -40,12 +43,20 @@ func TestScripts(t *testing.T) {
 			}
 			env.Defer(stop)
 			env.Setenv("GATEHOUSE_ADMIN_ADDRESS", address)
-			fleet, stop, err := serveFleet()
-			if err != nil {
-				return err
+			for name, of := range map[string]func(time.Time) fleetapi.Options{
+				"GATEHOUSE_FLEET_ADMIN_ADDRESS": func(now time.Time) fleetapi.Options { return fleetapi.Options{Shell: crawlers{now}} },
+				"LEASED": func(now time.Time) fleetapi.Options {
+					l := leased{crawlers{now}}
+					return fleetapi.Options{Shell: l, Uses: l, Requests: func() explain.Requests { return explain.Requests{Granted: 7, Refused: 1} }}
+				},
+			} {
+				fleet, stop, err := serveFleet(of)
+				if err != nil {
+					return err
+				}
+				env.Defer(stop)
+				env.Setenv(name, fleet)
 			}
-			env.Defer(stop)
-			env.Setenv("GATEHOUSE_FLEET_ADMIN_ADDRESS", fleet)
 			env.Setenv("LANG", "C.UTF-8")
 			env.Setenv("TZ", "UTC")
 			return nil

@@ -17,7 +17,9 @@ type Options struct {
 	Shell explain.Shell
 	// Uses is nil where nothing is probed or leased.
 	Uses explain.Uses
-	Now  func() time.Time
+	// Requests counts those for leases; nil where nobody does.
+	Requests func() explain.Requests
+	Now      func() time.Time
 }
 
 // api holds the handlers.
@@ -72,7 +74,11 @@ func (a *api) fill(ctx context.Context, proxies []explain.Known) explain.Leasing
 	if a.Uses == nil {
 		return explain.Leasing{}
 	}
-	return a.Uses.Fill(ctx, proxies)
+	leasing := a.Uses.Fill(ctx, proxies)
+	if a.Requests != nil && leasing.Store != "" {
+		leasing.Requests = new(a.Requests())
+	}
+	return leasing
 }
 
 // neverSeen says what would have to be true for a Proxy to be seen.

@@ -15,13 +15,7 @@ func Fleet(s Style, l explain.List, now time.Time) string {
 	if len(l.Items) == 0 {
 		b.WriteString(s.Text(l.Source+" has no Proxy") + "\n")
 	}
-	t := Table{Header: []string{"PROXY", "PHASE", "PROVIDER", "ADDRESS", "AGE", "WHY"}}
-	for _, r := range l.Items {
-		t.Rows = append(t.Rows, []Cell{
-			T(r.Namespace + "/" + r.Name), {dash(r.Phase), stateMarks[r.State].color}, T(dash(providerOf(r))), T(dash(r.Address)), T(age(r, now)), T(r.Why),
-		})
-	}
-	b.WriteString(t.Render(s))
+	b.WriteString(fleetTable(s, listColumns(l), l.Items, now).Render(s))
 	if l.Held != "" {
 		b.WriteString("\n" + s.Paint(Yellow, s.Text("!")) + " ")
 		hang(&b, s.wrap(l.Held, s.width()-2), 2)
@@ -44,28 +38,4 @@ func problems(b *strings.Builder, s Style, all []explain.Problem) {
 		b.WriteString("  " + s.Paint(Red, s.Text("✗")) + " ")
 		hang(b, s.wrap(strings.TrimSpace(at+"  "+what)+"  "+fielded(p.Field, p.Message), s.width()-4), 4)
 	}
-}
-
-func providerOf(r explain.Row) string {
-	if r.Mode == "External" {
-		return "external"
-	}
-	if r.Zone != "" {
-		return r.Provider + " " + r.Zone
-	}
-	return r.Provider
-}
-
-func age(r explain.Row, now time.Time) string {
-	if r.CreatedAt == nil {
-		return dash("")
-	}
-	return Duration(max(0, now.Sub(*r.CreatedAt)).Round(time.Second))
-}
-
-func dash(text string) string {
-	if text == "" {
-		return "–"
-	}
-	return text
 }

@@ -52,7 +52,7 @@ func (s Style) Paint(c Color, text string) string {
 }
 
 // ascii are the characters that Gatehouse itself uses, as ASCII has them.
-var ascii = strings.NewReplacer("✓", "+", "✗", "x", "–", "-", "—", "-", "…", "...", "→", "->", "·", "-", "“", `"`, "”", `"`, "≤", "<=", "≥", ">=")
+var ascii = strings.NewReplacer("✓", "+", "✗", "x", "–", "-", "—", "-", "…", "...", "→", "->", "·", "-", "“", `"`, "”", `"`, "≤", "<=", "≥", ">=", "×", "x")
 
 // Text returns text that is safe to show: control characters are written as \x1b,
 // and without Unicode Gatehouse's own symbols have their ASCII form.

@@ -21,6 +21,8 @@ type Table struct {
 	Rows   [][]Cell
 	// Below are texts under each row, over its whole width; nil is none.
 	Below [][]string
+	// Cut makes each row one line: what does not fit is cut off, not wrapped.
+	Cut bool
 }
 
 // gap is the space between columns.
@@ -45,6 +47,10 @@ func (t Table) Render(s Style) string {
 	widths := columnWidths(rows)
 	var b strings.Builder
 	for i, row := range rows {
+		if t.Cut {
+			cutRow(&b, s, row, widths)
+			continue
+		}
 		writeRow(&b, s, row, widths)
 		if i < len(below) {
 			writeBelow(&b, s, below[i])
@@ -58,6 +64,32 @@ func writeBelow(b *strings.Builder, s Style, texts []string) {
 		b.WriteString(strings.Repeat(" ", 2*gap))
 		hang(b, s.wrap(text, s.width()-2*gap), 2*gap)
 	}
+}
+
+// cutRow writes a row in one line, as far as it fits.
+func cutRow(b *strings.Builder, s Style, row []Cell, widths []int) {
+	var line strings.Builder
+	left := s.width()
+	for j, cell := range row {
+		text := s.cut(cell.Text, left)
+		line.WriteString(s.Paint(cell.Color, text))
+		left -= columns(text)
+		if j < len(row)-1 {
+			fill := min(widths[j]-columns(text)+gap, left)
+			line.WriteString(strings.Repeat(" ", fill))
+			left -= fill
+		}
+	}
+	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}
+
+// width is how many columns the table takes but for its last, which takes the rest.
+func (t Table) width() (n int) {
+	widths := columnWidths(append([][]Cell{headerCells(t.Header)}, t.Rows...))
+	for _, w := range widths[:max(0, len(widths)-1)] {
+		n += w + gap
+	}
+	return n
 }
 
 func headerCells(header []string) []Cell {

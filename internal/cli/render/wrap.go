@@ -32,6 +32,18 @@ func (s Style) wrap(text string, width int) []string {
 	return lines
 }
 
+// cut shortens safe text to at most so many columns, and says so at its end.
+func (s Style) cut(text string, width int) string {
+	if columns(text) <= width {
+		return text
+	}
+	end := s.Text("…")
+	if width <= columns(end) {
+		return string([]rune(text)[:max(0, width)])
+	}
+	return string([]rune(text)[:width-columns(end)]) + end
+}
+
 func fill(text string, width int) []string {
 	var lines []string
 	line := ""
