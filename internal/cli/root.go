@@ -33,7 +33,7 @@ func (s *session) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
 		s.runCommand(), s.whyCommand(), s.statusCommand(), s.viewsCommand(), s.validateCommand(),
-		s.translateCommand(), s.labCommand(), s.postgresCommand(), s.fleetCommand(), s.forwardCommand(), s.versionCommand(), s.completionCommand(),
+		s.translateCommand(), s.labCommand(), s.postgresCommand(), s.fleetCommand(), s.egressCommand(), s.forwardCommand(), s.versionCommand(), s.completionCommand(),
 	)
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // --help says it all
 	return root

@@ -67,7 +67,7 @@ var (
 // allMetrics are all metrics of Gatehouse by name.
 func allMetrics() map[string]observe.Metric {
 	known := map[string]observe.Metric{}
-	for _, m := range slices.Concat(observe.NewMetrics().Documented(), observe.NewRouterMetrics().Documented(), fleetMetrics()) {
+	for _, m := range slices.Concat(observe.NewMetrics().Documented(), observe.NewRouterMetrics().Documented(), fleetMetrics(), egressMetrics()) {
 		known[m.Name] = m
 	}
 	return known

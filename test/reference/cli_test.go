@@ -20,6 +20,7 @@ func cliPage(t *testing.T) []byte {
 	settingsSection(m)
 	routerSection(m)
 	fleetSection(m)
+	egressSection(m)
 	return m.Bytes()
 }
 
@@ -93,6 +94,16 @@ func fleetSection(m *markdown) {
 	m.text("Every setting of `gatehouse fleet` can be given as a flag or in the environment; the flag wins. An empty variable counts as unset. `HCLOUD_TOKEN` has the token of hetzner where `providerConfigRef` names none; it is no flag, so that no list of processes shows it. All errors are told at once.")
 	m.head("flag", "variable", "default", "meaning")
 	for _, s := range config.FleetSettings() {
+		m.row(code("--"+s.Flag), code(s.Env), code(s.Default), s.Usage)
+	}
+	m.gap()
+}
+
+func egressSection(m *markdown) {
+	m.text("## Settings of a super-proxy")
+	m.text("Every setting of `gatehouse egress` can be given as a flag or in the environment; the flag wins. An empty variable counts as unset. `DISCOVERY_TOKEN` has the token of the lease API; it is no flag, so that no list of processes shows it. All errors are told at once.")
+	m.head("flag", "variable", "default", "meaning")
+	for _, s := range config.EgressSettings() {
 		m.row(code("--"+s.Flag), code(s.Env), code(s.Default), s.Usage)
 	}
 	m.gap()

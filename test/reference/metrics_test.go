@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	egress_metrics "github.com/gatehouse-proxy/gatehouse/internal/fleet/egress/metrics"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/forward"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/metrics"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
@@ -21,6 +22,9 @@ func metricsPage(t *testing.T) []byte {
 	m.text("## The egress fleet")
 	m.text("`gatehouse fleet` serves them at `--metrics-address` (default http://127.0.0.1:19031/metrics), together with those of the Go runtime and of the process.")
 	metricsTable(t, m, fleetMetrics())
+	m.text("## The super-proxy")
+	m.text("`gatehouse egress` serves them at `--metrics-address` (default http://127.0.0.1:19041/metrics), and `gatehouse fleet --egress-listen` among its own, together with those of the Go runtime and of the process.")
+	metricsTable(t, m, egressMetrics())
 	m.text("## The forward proxy")
 	m.text("`gatehouse-forward` and `gatehouse forward` serve them at `/metrics` of `--status-address`, and nothing else.")
 	metricsTable(t, m, forwardMetrics())
@@ -39,6 +43,12 @@ func forwardMetrics() (all []observe.Metric) {
 }
 
 func fleetMetrics() []observe.Metric { return metrics.New(nil, nil).Documented() }
+
+func egressMetrics() []observe.Metric {
+	c := observe.NewCatalog()
+	egress_metrics.New(c)
+	return c.Documented()
+}
 
 func metricsTable(t *testing.T, m *markdown, all []observe.Metric) {
 	t.Helper()

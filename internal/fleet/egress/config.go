@@ -20,7 +20,7 @@ const Name = "gatehouse-egress"
 
 // Config is what a super-proxy does. It is not changed after [New].
 type Config struct {
-	// Client asks the lease API.
+	// Client asks the lease API; with its HTTPClient.
 	Client *client.Client
 	// Tokens are who may use it; nil for everybody.
 	Tokens *token.File
@@ -63,6 +63,7 @@ type Server struct {
 	Config
 	*session.Keeper
 	*forward.Server
+	reached reached
 }
 
 // New returns a super-proxy that Run starts.
