@@ -64,6 +64,10 @@ cluster-down: ## End it
 clients: cc ## Put PostgreSQL drivers of other languages into the cache directory, with what runs them
 	@hack/fetch-clients.sh
 
+.PHONY: schemathesis
+schemathesis: ## Put Schemathesis into the cache directory, which holds the lease API against its description
+	@hack/fetch-schemathesis.sh
+
 .PHONY: pgbouncer
 pgbouncer: # The router's speed is compared with it.
 	@hack/fetch-pgbouncer.sh
@@ -95,8 +99,8 @@ test: build envoy lab-programs postgres forward-proxies redis cluster cc chromiu
 	$(MAKE) --no-print-directory demo-check
 
 .PHONY: test-clients
-test-clients: build postgres clients ## Every PostgreSQL driver through the database router; "make test" has those that need no further language
-	GATEHOUSE_CLIENTS=all $(BIN)/hack/gotest -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./test/postgres/clients/...
+test-clients: build postgres clients schemathesis ## All that needs further languages: PostgreSQL drivers through the database router, Schemathesis on the lease API
+	GATEHOUSE_CLIENTS=all $(BIN)/hack/gotest -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./test/postgres/clients/... ./test/fleet/schemathesis
 
 .PHONY: vet
 vet:
@@ -123,6 +127,7 @@ bench-postgres: build postgres pgbouncer ## Compare the PostgreSQL router with P
 bench-fleet: ## A thousand Proxies created under a limit of requests, in synthetic time; the spec hash; the forward proxy
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 3x ./test/bench/fleet
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count 5 ./internal/fleet/lifecycle ./internal/fleet/forward
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 100000x -count 3 ./internal/fleet/discovery
 
 LAB_DURATION ?= 60s
 

@@ -70,28 +70,27 @@ type noMatchAnswer struct {
 
 // proxyOf describes a proxy without its credentials.
 func proxyOf(o *offer.Offer, active int) proxyAnswer {
-	u := url.URL{Scheme: string(o.Scheme), Host: net.JoinHostPort(o.Host, strconv.Itoa(o.Port))}
 	p := proxyAnswer{
 		Name: o.Lease.Name, Namespace: o.Lease.Namespace, Host: o.Host, Port: o.Port, Scheme: string(o.Scheme), IP: o.IP,
 		Attributes: o.Lease.Attributes, Zone: o.Zone, Provider: o.Provider, LatencyMillis: o.Lease.LatencyMillis,
 		Healthy: o.Lease.Healthy, ActiveLeases: active,
 	}
 	if o.Host != "" {
-		p.URL = u.String()
+		p.URL = p.Scheme + "://" + p.authority()
 	}
 	return p
 }
 
+// authority is an address or the name of a host, which an API server has validated.
+func (p *proxyAnswer) authority() string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Port)) }
+
 // leasedProxy describes a proxy to whom a lease on it was granted.
 func leasedProxy(o *offer.Offer, l *lease.Lease, active int) proxyAnswer {
 	p := proxyOf(o, active)
-	c := o.ForLease(l.ID, l.ExpiresAt)
-	if c == (offer.Credentials{}) {
-		return p
+	if c := o.ForLease(l.ID, l.ExpiresAt); c != (offer.Credentials{}) {
+		p.Username, p.Password = c.Username, c.Password
+		p.URL = p.Scheme + "://" + url.UserPassword(c.Username, c.Password).String() + "@" + p.authority()
 	}
-	p.Username, p.Password = c.Username, c.Password
-	u := url.URL{Scheme: p.Scheme, User: url.UserPassword(c.Username, c.Password), Host: net.JoinHostPort(o.Host, strconv.Itoa(o.Port))}
-	p.URL = u.String()
 	return p
 }
 
@@ -108,11 +107,13 @@ var (
 
 // answer writes JSON.
 func (c *call) answer(status int, body any) error {
-	data, err := json.Marshal(body, json.Deterministic(true))
-	if err != nil {
+	b := buffer()
+	defer keep(b)
+	if err := json.MarshalWrite(b, body, json.Deterministic(true)); err != nil {
 		return err
 	}
-	c.write(status, jsonType, append(data, '\n'))
+	b.WriteByte('\n')
+	c.write(status, jsonType, b.Bytes())
 	return nil
 }
 

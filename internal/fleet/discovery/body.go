@@ -24,10 +24,21 @@ type form interface {
 	set(name string, value jsontext.Value) error
 }
 
-// bodies are reused: one is read for every lease.
-var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// buffers are reused: two are needed for every lease.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxKept is how large a buffer may be to be kept.
+func buffer() *bytes.Buffer {
+	return buffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is put there
+}
+
+// keep takes a buffer back, if it is not large.
+func keep(b *bytes.Buffer) {
+	if b.Cap() <= maxKept {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
 const maxKept = 4 << 10
 
 // read fills a form from the body of a request.
@@ -35,13 +46,8 @@ func read(r *http.Request, f form) error {
 	if err := checkType(r); err != nil {
 		return err
 	}
-	b := bodies.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is put there
-	b.Reset()
-	defer func() {
-		if b.Cap() <= maxKept {
-			bodies.Put(b)
-		}
-	}()
+	b := buffer()
+	defer keep(b)
 	if _, err := b.ReadFrom(r.Body); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return refuse(TooLarge, "the body has more than %d bytes: send less", MaxBody)

@@ -18,7 +18,15 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/discovery"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(benchServer) == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	if err := answerBench(); err != nil {
+		panic(err)
+	}
+}
 
 // served is an API on a real listener.
 type served struct {

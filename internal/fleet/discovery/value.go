@@ -171,7 +171,7 @@ func excludedOf(value jsontext.Value) ([]string, error) {
 	}
 	for _, sent := range all {
 		ns, name, _ := strings.Cut(sent, "/")
-		if !isName(ns, maxLabel, false) || !isName(name, maxName, true) {
+		if !isName(ns, maxLabel, false) || !isName(name, maxLabel+maxName-len(ns), true) {
 			return nil, refuse(InvalidExclude, "exclude has %s, which names no proxy: send namespace/name, as answers have them", show(sent)).of("exclude")
 		}
 	}
