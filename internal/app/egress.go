@@ -31,7 +31,8 @@ type superProxy struct {
 	config   config.Egress
 	io       IO
 	metrics  *metrics.Metrics
-	tokens   *token.File // nil lets everybody in
+	api      func() string // URL of the lease API
+	tokens   *token.File   // nil lets everybody in
 	server   *egress.Server
 	listener net.Listener
 }
@@ -42,7 +43,7 @@ const egressStopTimeout = 20 * time.Second
 // Egress runs a super-proxy until ctx ends, and lets what is under way end.
 func Egress(ctx context.Context, c config.Egress, io IO) error {
 	catalog := observe.NewCatalog()
-	s := &superProxy{config: c, io: io, metrics: metrics.New(catalog)}
+	s := &superProxy{config: c, io: io, metrics: metrics.New(catalog), api: func() string { return c.LeaseAPI }}
 	var adminListener, metricsListener net.Listener
 	before := []runner.Component{
 		{Name: "addresses", Start: func(ctx context.Context) (err error) {
@@ -64,7 +65,7 @@ func Egress(ctx context.Context, c config.Egress, io IO) error {
 	// last, so that how it goes away can be looked at as long as it does
 	all := slices.Concat(before, s.components())
 	return runner.Run(ctx, runner.Options{StopTimeout: c.DrainTimeout + egressStopTimeout, Started: func() {
-		io.Log.Info("serving", observe.KeyVersion, version.Number, observe.KeyAddress, s.listener.Addr().String(), "admin", url(adminListener), observe.KeyMetrics, url(metricsListener), "lease-api", c.LeaseAPI)
+		io.Log.Info("serving", observe.KeyVersion, version.Number, observe.KeyAddress, s.listener.Addr().String(), "admin", url(adminListener), observe.KeyMetrics, url(metricsListener))
 	}}, all...)
 }
 
@@ -110,10 +111,11 @@ func (s *superProxy) start(ctx context.Context) error {
 	}
 	log.SetOutput(io.Discard) // net/http logs there what targets send unasked, in their words
 	s.server = egress.New(egress.Config{
-		Client: &client.Client{BaseURL: c.LeaseAPI, Token: c.Token, HTTPClient: leaseClient()}, Tokens: s.tokens,
+		Client: &client.Client{BaseURL: s.api(), Token: c.Token, HTTPClient: leaseClient()}, Tokens: s.tokens,
 		Rules: destination.Rules{Allow: c.AllowDestinations, Ports: c.AllowPorts}, TLS: certificate, Limits: egressLimits(c), Metrics: s.metrics, Log: s.io.Log,
 	})
 	s.metrics.Of(s.server)
+	s.io.Log.Info("super-proxy listens", observe.KeyAddress, s.listener.Addr().String(), "lease-api", s.api())
 	return nil
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -51,7 +52,7 @@ func (f *fleet) components() []runner.Component {
 		{Name: "admin", Run: f.serveAdmin},
 		{Name: "metrics", Run: f.serveMetrics},
 	}
-	return append(before, f.shell()...)
+	return slices.Concat(before, f.shell(), f.superProxy())
 }
 
 // shell is where Proxies come from and what calls the core for them.

@@ -117,6 +117,7 @@ func (c *fleetCheck) leases() {
 	switch {
 	case l.Address == "":
 		c.unused(`has no effect: --lease-address "" turns the lease API off`, "leaseStore", "leasePolicy", "allowUnauthenticated")
+	case l.Token != "" && c.Egress.Listen != "" && c.Egress.Tokens == "": // it is of the super-proxy
 	case l.Token != "":
 		c.unused("has no effect: $DISCOVERY_TOKEN is set", "allowUnauthenticated")
 	case Loopback(l.Address), l.AllowUnauthenticated:
@@ -134,6 +135,16 @@ func (c *fleetCheck) egress() {
 		c.unused("has no effect: --egress-listen says where the super-proxy listens", "egressTokens")
 	case c.Leases.Address == "":
 		c.fail("egressListen", c.Egress.Listen, "needs the lease API: give --lease-address")
+	case c.Egress.Tokens != "":
+		if !onDisk(c.Egress.Tokens) {
+			c.fail("egressTokens", c.Egress.Tokens, "does not exist; 'gatehouse egress token NAME' makes a line of it")
+		}
+	case !c.Leases.AllowUnauthenticated:
+		c.fail("egressTokens", "", "is missing: name the file of those who may use the super-proxy ('gatehouse egress token NAME' makes a line of it), or give --allow-unauthenticated with a loopback address for --egress-listen")
+	case !Loopback(c.Egress.Listen):
+		c.fail("egressListen", c.Egress.Listen, "is reached by other machines, and --allow-unauthenticated would let them use the fleet: give --egress-tokens, or listen on 127.0.0.1:3128")
+	default:
+		c.warn("egressListen", "lets everybody in who reaches "+c.Egress.Listen+": give --egress-tokens")
 	}
 }
 

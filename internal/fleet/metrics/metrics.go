@@ -64,6 +64,9 @@ func New(list List, now func() time.Time) *Metrics {
 // process, in order of name.
 func (m *Metrics) Documented() []observe.Metric { return m.catalog.Documented() }
 
+// Catalog is where metrics of what runs within the fleet are added.
+func (m *Metrics) Catalog() *observe.Catalog { return m.catalog }
+
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.catalog.Registry, promhttp.HandlerOpts{Registry: m.catalog.Registry})
