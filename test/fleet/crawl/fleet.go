@@ -120,7 +120,7 @@ spec:
 // makeToken lets "gatehouse egress token" make one, and keeps what it says.
 func (f *Fleet) makeToken(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, f.o.Binary, "egress", "token", "crawler")
-	out, err := cmd.Output()
+	out, err := cmd.CombinedOutput() // the line for the file is its output, the token its word to people
 	if err != nil {
 		return fmt.Errorf("gatehouse egress token: %w", err)
 	}
