@@ -69,6 +69,7 @@ func (s *Memory) choose(p *pool, r Request, now time.Time) (m *member, bound boo
 
 func (s *Memory) grant(m *member, sh *shape, r Request, bound bool, now time.Time) *granted {
 	s.fence++
+	s.changes.Add(1)
 	g := &granted{
 		id: s.NewID(), proxy: m.Proxy, member: m, era: m.era.Load(), shape: sh, target: r.Target, key: r.Key,
 		expires: now.Add(r.TTL), ttl: r.TTL, fence: s.fence, bound: bound,

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -54,6 +55,7 @@ type Memory struct {
 	ended    line  // the others
 	fence    uint64
 	requests uint64
+	changes  atomic.Uint64
 	freed    func(*Proxy)
 }
 
@@ -83,6 +85,9 @@ var _ Store = (*Memory)(nil)
 // Watch lets f know of each proxy that may take leases which it could not take before;
 // nil stands for any. It is called with the store locked, and asks it nothing.
 func (s *Memory) Watch(f func(*Proxy)) { s.freed = f }
+
+// Changes grows with everything that time alone does not do to what State returns.
+func (s *Memory) Changes() uint64 { return s.changes.Load() }
 
 // Set implements Store. The attributes are not changed afterwards.
 func (s *Memory) Set(_ context.Context, p Proxy) error {
@@ -133,6 +138,7 @@ func (s *Memory) add(p *Proxy) *member {
 func (s *Memory) change(m *member, p *Proxy, now time.Time) {
 	if m.Address != p.Address {
 		s.rests.clear(m)
+		s.changes.Add(1)
 	}
 	replaced := m.Instance != p.Instance
 	if replaced {
@@ -186,6 +192,7 @@ func (s *Memory) lose(m *member, now time.Time) {
 		s.end(g, now)
 	}
 	m.era.Add(1)
+	s.changes.Add(1)
 }
 
 // Remove implements Store.
@@ -221,6 +228,7 @@ func (s *Memory) Renew(_ context.Context, id string, ttl time.Duration) (Lease, 
 	}
 	before := g.expires
 	g.expires, g.ttl = now.Add(ttl), ttl
+	s.changes.Add(1)
 	heap.Fix(&s.due, g.place)
 	g.member.until(g.expires)
 	if g.expires.Before(before) { // who waits for its end waits too long
@@ -236,6 +244,7 @@ func (s *Memory) Release(_ context.Context, id string) error {
 	now := s.expire()
 	if g := s.granted[id]; g != nil && g.active {
 		s.end(g, now)
+		s.changes.Add(1)
 	}
 	return nil
 }
@@ -256,6 +265,7 @@ func (s *Memory) Report(_ context.Context, id string, result Result, target stri
 	if target == "" {
 		target = g.target
 	}
+	s.changes.Add(1)
 	s.rests.begin(m, target, now, s.Windows)
 	s.rests.spare(s.pool(g.shape.Selector), target, m, now, func(m *member) { s.freed(m.Proxy) })
 	return nil

@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"context"
 	"fmt"
 	"time"
 )
@@ -20,8 +19,8 @@ func (st *State) check() error {
 			return fmt.Errorf("leases[%d] has the ID %q, which is empty or another's", i, l.ID)
 		case l.Proxy < 0 || l.Proxy >= len(st.Proxies):
 			return fmt.Errorf("leases[%d] names proxies[%d] of %d", i, l.Proxy, len(st.Proxies))
-		case l.ExpiresAt.IsZero():
-			return fmt.Errorf("leases[%d] has no end", i)
+		case l.ExpiresAt.IsZero() || l.TTL < MinTTL || l.TTL > MaxTTL:
+			return fmt.Errorf("leases[%d] has the end %v and lasts %v", i, l.ExpiresAt, l.TTL)
 		}
 		seen[l.ID] = true
 	}
@@ -42,6 +41,7 @@ func (s *Memory) Restore(state State) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.Now()
 	s.fence = max(s.fence, state.Fence)
 	for i := range state.Proxies {
 		if p := &state.Proxies[i]; p.Last {
@@ -50,13 +50,23 @@ func (s *Memory) Restore(state State) error {
 	}
 	for _, c := range state.Cooldowns {
 		if m := s.members[c.UID]; m != nil {
-			s.rests.put(m, c.Target, cooldown{until: c.Until, times: c.Times})
+			longest := now.Add(s.Windows.length(c.Times))
+			s.rests.put(m, c.Target, cooldown{until: earlier(c.Until, longest), times: c.Times})
 		}
 	}
 	for _, saved := range state.Leases {
+		saved.ExpiresAt = earlier(saved.ExpiresAt, now.Add(saved.TTL))
 		s.restore(saved, &state.Proxies[saved.Proxy].Proxy)
 	}
 	return nil
+}
+
+// earlier bounds an end by what it can be at most: the clock may have been set back.
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func (s *Memory) restore(saved SavedLease, p *Proxy) {
@@ -92,25 +102,6 @@ func (s *Memory) absent(p *Proxy) *member {
 	m := s.add(&untold)
 	m.untold = true
 	return m
-}
-
-// Settle ends what was restored of proxies that nobody has told of since: whoever calls
-// it has told of all that there are.
-func (s *Memory) Settle(ctx context.Context) {
-	for _, uid := range s.untold() {
-		_ = s.Remove(ctx, uid) // it cannot fail
-	}
-}
-
-func (s *Memory) untold() (uids []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for uid, m := range s.members {
-		if m.untold {
-			uids = append(uids, uid)
-		}
-	}
-	return uids
 }
 
 // since is when a member became healthy that is told to be so now.
