@@ -9,12 +9,12 @@
 //
 // What is kept, under "{PREFIX}:":
 //
-//	p:UID             hash: a proxy as it was told, and the pools that it is in
-//	in:NS, has:K\0V   sets of members, by namespace and by attribute, that pools are made of
-//	all:N             what the selector of pool N matches; pool 0 is all proxies
+//	proxies, docs     hashes by UID: what selection needs to know, and what was told
+//	members           set of all proxies
+//	in:NS, has:K\0V   sets of them, by namespace and by attribute, that pools are made of
+//	all:N             what the selector of pool N matches
 //	open:N            of those, who can take a lease, by leases and latency
 //	full:N            who is at capacity, by the end of its first lease
-//	rest              of all proxies, who is in neither, by its number of leases
 //	selectors, used   of the pools: their selectors, and when they were asked for
 //	leases            hash: each lease that is active or can be reported about
 //	held:UID          the active ones of a proxy, by their end
@@ -23,7 +23,8 @@
 //	sessions          hash: the last lease of a session and selector
 //	cooling:UID       hash: the cooldowns of a proxy by target
 //	resting:TARGET    the proxies that cool down for it, by the end
-//	due               leases and cooldowns, by when they end or are forgotten
+//	due               when leases end, and when cooldowns are forgotten
+//	ended             list: when leases can no longer be reported about, in that order
 //	meta              hash: the last fence, counters, who told of proxies
 //
 // Proxies are told by one process, which tells again what a server lost that failed or
@@ -46,10 +47,16 @@ import (
 // maxPools bounds the indexes that are kept for selectors.
 const maxPools = 256
 
+// maxEnded bounds the leases that have ended and can still be reported about: if there are
+// more, those that ended first are forgotten.
+const maxEnded = 1_000_000
+
 // Options of a store.
 type Options struct {
 	// Windows are [lease.DefaultWindows] by default.
 	Windows lease.Windows
+	// Policy is [lease.LeastLeases], the only one there is here.
+	Policy lease.Policy
 	// Log is told when the server is lost and found.
 	Log *slog.Logger
 	// Now replaces the server's clock in tests.
@@ -70,7 +77,10 @@ type Store struct {
 	done    sync.WaitGroup
 }
 
-var _ lease.Store = (*Store)(nil)
+var (
+	_ lease.Store  = (*Store)(nil)
+	_ lease.Keeper = (*Store)(nil)
+)
 
 // Open returns the store at a URL, which is redis://[USER:PASSWORD@]HOST[:PORT][/DB] or
 // rediss://… with options after "?": prefix=NAME of all keys, addr=HOST:PORT of further
@@ -81,6 +91,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	a, err := parseAddress(url)
 	if err != nil {
 		return nil, fmt.Errorf("URL of the store of leases: %w", err)
+	}
+	if o.Policy != "" && o.Policy != lease.LeastLeases {
+		return nil, fmt.Errorf("policy of leases: %q is for the store in memory; with Redis it must be %s", o.Policy, lease.LeastLeases)
 	}
 	if o.Windows == (lease.Windows{}) {
 		o.Windows = lease.DefaultWindows()

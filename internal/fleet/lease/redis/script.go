@@ -20,7 +20,7 @@ type script struct {
 
 // scripts are the operations of a store.
 type scripts struct {
-	acquire, renew, release, report, set, remove, use, counts, told, list script
+	acquire, kept, renew, release, report, set, remove, uses, told, list script
 }
 
 // compile puts the scripts together. Without "flags" the server refuses a script before it
@@ -28,6 +28,7 @@ type scripts struct {
 func compile(w lease.Windows) scripts {
 	constants := strings.NewReplacer(
 		"@WINDOW@", micros(w.Cooldown), "@MAX@", micros(w.Max), "@BURST@", micros(w.Burst), "@POOLS@", strconv.Itoa(maxPools),
+		"@TARGETS@", strconv.Itoa(lease.MaxTargets), "@ENDED@", strconv.Itoa(maxEnded),
 	)
 	of := func(flags string, names ...string) script {
 		text := "#!lua" + flags + "\n"
@@ -44,13 +45,13 @@ func compile(w lease.Windows) scripts {
 	}
 	return scripts{
 		acquire: of("", "prelude", "pool", "acquire"),
+		kept:    of(" flags=allow-oom", "prelude", "kept"),
 		renew:   of("", "prelude", "renew"),
 		release: of(" flags=allow-oom", "prelude", "release"),
-		report:  of("", "prelude", "report"),
-		set:     of("", "prelude", "pool", "file", "set"),
-		remove:  of(" flags=allow-oom", "prelude", "pool", "file", "remove"),
-		use:     of(" flags=allow-oom", "prelude", "use"),
-		counts:  of(" flags=allow-oom", "prelude", "counts"),
+		report:  of("", "prelude", "pool", "report"),
+		set:     of("", "prelude", "pool", "change", "set"),
+		remove:  of(" flags=allow-oom", "prelude", "pool", "change", "remove"),
+		uses:    of(" flags=allow-oom", "prelude", "uses"),
 		told:    of(" flags=no-writes", "prelude", "told"),
 		list:    of(" flags=no-writes", "prelude", "list"),
 	}

@@ -1,10 +1,8 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +62,24 @@ func (s *Store) granted(a answer) (lease.Lease, error) {
 	}, nil
 }
 
+// Kept implements lease.Keeper.
+func (s *Store) Kept(ctx context.Context, r lease.Request) (got lease.Lease, found bool, err error) {
+	if r.Key == "" {
+		return got, false, nil
+	}
+	a, err := s.run(ctx, call{script: s.scripts.kept, args: []any{s.time(), r.Key, digest(r)}})
+	switch {
+	case err != nil:
+		return got, false, err
+	case a.is("none"):
+		return got, false, nil
+	case a.is("reused"):
+		return got, true, lease.ErrReused
+	}
+	got, err = s.granted(a)
+	return got, err == nil, err
+}
+
 // Renew implements lease.Store.
 func (s *Store) Renew(ctx context.Context, id string, ttl time.Duration) (lease.Lease, error) {
 	a, err := s.run(ctx, call{script: s.scripts.renew, args: []any{s.time(), id, ttl.Microseconds()}, confirm: true})
@@ -104,37 +120,4 @@ func (s *Store) expect(ctx context.Context, c call, good string) error {
 		return s.unknown(a)
 	}
 	return nil
-}
-
-// Counts implements lease.Store.
-func (s *Store) Counts(ctx context.Context) (map[string]int, error) {
-	a, err := s.run(ctx, call{script: s.scripts.counts, args: []any{s.time()}})
-	if err != nil {
-		return nil, err
-	}
-	if !a.is("counts") {
-		return nil, s.unknown(a)
-	}
-	counts := make(map[string]int, len(a)/2)
-	for i := 1; i+1 < len(a); i += 2 {
-		counts[memberUID(a.text(i))] = int(a.number(i + 1))
-	}
-	return counts, nil
-}
-
-// Use implements lease.Store.
-func (s *Store) Use(ctx context.Context, uid string) (lease.Use, error) {
-	a, err := s.run(ctx, call{script: s.scripts.use, args: []any{s.time(), uid}})
-	if err != nil {
-		return lease.Use{}, err
-	}
-	if !a.is("use") {
-		return lease.Use{}, s.unknown(a)
-	}
-	u := lease.Use{Active: int(a.number(1))}
-	for i := 2; i+1 < len(a); i += 2 {
-		u.Cooldowns = append(u.Cooldowns, lease.Cooldown{Target: a.text(i), Until: time.UnixMicro(a.number(i + 1)).UTC()})
-	}
-	slices.SortFunc(u.Cooldowns, func(a, b lease.Cooldown) int { return cmp.Compare(a.Target, b.Target) })
-	return u, nil
 }

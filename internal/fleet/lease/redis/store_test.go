@@ -18,7 +18,9 @@ func TestContract(t *testing.T) {
 	for _, program := range server.Programs {
 		t.Run(string(program), func(t *testing.T) {
 			s := server.Start(t, server.Options{Program: program})
-			leasetest.Run(t, func(t leasetest.T) leasetest.Rig { return rigOf(t, s) })
+			fresh := func(t leasetest.T) leasetest.Rig { return rigOf(t, s) }
+			leasetest.Run(t, fresh)
+			leasetest.RunLimits(t, fresh)
 		})
 	}
 }

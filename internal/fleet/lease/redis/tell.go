@@ -92,26 +92,22 @@ func (s *Store) tell(ctx context.Context, c call) error {
 
 // Retain removes the proxies that keep does not want: those that went while nobody told.
 func (s *Store) Retain(ctx context.Context, keep func(uid string) bool) error {
-	const piece = 2000
 	var gone []string
-	for from := 0; ; from += piece {
-		a, err := s.run(ctx, call{script: s.scripts.list, args: []any{s.time(), from, from + piece - 1}})
+	for cursor := "0"; ; {
+		a, err := s.run(ctx, call{script: s.scripts.list, args: []any{s.time(), cursor}})
 		if err != nil {
 			return err
 		}
-		members, ok := answer{}, false
-		if a.is("list") && len(a) == 2 {
-			members, ok = a[1].([]any)
-		}
-		if !ok {
+		if !a.is("list") || len(a) != 3 {
 			return s.unknown(a)
 		}
+		members, _ := a[2].([]any)
 		for i := range members {
-			if uid := memberUID(members.text(i)); !keep(uid) {
+			if uid := memberUID(answer(members).text(i)); !keep(uid) {
 				gone = append(gone, uid)
 			}
 		}
-		if len(members) < piece {
+		if cursor = a.text(1); cursor == "0" {
 			break
 		}
 	}

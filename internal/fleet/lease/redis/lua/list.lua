@@ -1,2 +1,3 @@
--- list: the members that there are, from one place to another in their order
-return {'list', unpack(call('ZRANGE', K .. ':all:0', ARGV[2], ARGV[3]))}
+-- list: the cursor to the next part of the members that there are, and one part
+local part = call('SSCAN', K .. ':members', ARGV[2], 'COUNT', 1000)
+return {'list', part[1], part[2]}

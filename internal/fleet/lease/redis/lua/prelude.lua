@@ -1,13 +1,17 @@
--- Stands before every script. docs: doc.go, "What is kept".
+-- Stands before every script. What is kept: redis.go.
 -- Times are microseconds since 1970. A member is "namespace NUL name NUL uid", so that
 -- equal scores are in the order of leases. A script answers with a table whose first
 -- element says what it is.
-local call, K = redis.call, KEYS[1]
-local META, DUE, LEASES, REST = K .. ':meta', K .. ':due', K .. ':leases', K .. ':rest'
-local REQUESTS, SESSIONS, SELECTORS = K .. ':requests', K .. ':sessions', K .. ':selectors'
+local call, K, format = redis.call, KEYS[1], string.format
+local META, DUE, LEASES, PROXIES = K .. ':meta', K .. ':due', K .. ':leases', K .. ':proxies'
+local REQUESTS, SESSIONS, ENDED = K .. ':requests', K .. ':sessions', K .. ':ended'
+local OPEN, FULL, HELD, ON, RESTING = K .. ':open:', K .. ':full:', K .. ':held:', K .. ':on:', K .. ':resting:'
 local WINDOW, SCALE, BATCH = @WINDOW@, 4294967296, 256
 -- Elements of a lease's record. DOC is the proxy as it was granted, once that has changed.
-local UID, GEN, ADDRESS, TARGET, TTL, FENCE, SELECTOR, SESSION, REQUEST, DIGEST, REBOUND, DOC = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+local UID, ERA, ADDRESS, TARGET, TTL, FENCE, SELECTOR, SESSION, REQUEST, DIGEST, REBOUND, DOC = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+
+-- text is a whole number as an argument of a call, which would take longer over it.
+local function text(n) return format('%d', n) end
 
 -- clock is the server's, or the one that a test has.
 local function clock()
@@ -16,17 +20,11 @@ local function clock()
   return t[1] * 1000000 + t[2]
 end
 
--- uid_of is the third part of a member, name_of the two before it.
-local function uid_of(m) return string.match(m, '^[^%z]*%z[^%z]*%z(.*)$') end
-local function name_of(m) return string.match(m, '^[^%z]*%z[^%z]*%z') end
-
+-- proxy is what is known of one: era, which is another with each instance, member m, ok,
+-- capacity cap and per, for one target, latency lat, address addr, and its pools.
 local function proxy(uid)
-  local f = call('HMGET', K .. ':p:' .. uid, 'gen', 'm', 'ok', 'cap', 'lat', 'pools', 'per', 'addr', 'doc')
-  if not f[1] then return nil end
-  return {
-    uid = uid, gen = f[1], m = f[2], ok = f[3] == '1', cap = tonumber(f[4]), lat = tonumber(f[5]),
-    pools = f[6], per = tonumber(f[7]), addr = f[8], doc = f[9], held = K .. ':held:' .. uid,
-  }
+  local packed = call('HGET', PROXIES, uid)
+  return packed and cmsgpack.unpack(packed)
 end
 
 local function lease(id)
@@ -35,87 +33,73 @@ local function lease(id)
 end
 
 -- first_end is when the first of a proxy's leases ends.
-local function first_end(p)
-  local first = call('ZRANGE', p.held, 0, 0, 'WITHSCORES')
-  return tonumber(first[2])
-end
+local function first_end(uid) return tonumber(call('ZRANGE', HELD .. uid, 0, 0, 'WITHSCORES')[2]) end
 
--- refile moves a proxy that took or lost a lease within its pools: `open` has those that
--- can take one more, by leases and latency, `full` those that cannot, by the end of
--- their first lease, and REST how many leases those have that are not open.
-local function refile(p, from, to)
-  if not p.ok then
-    call('ZADD', REST, to, p.m)
-    return
-  end
+-- refile moves a proxy that took or lost a lease within its pools: those that can take
+-- one more are in the open ones, by leases and latency, those that cannot in the full
+-- ones, by the end of their first lease.
+local function refile(uid, p, from, to)
+  if not p.ok then return end
   local was, is = p.cap == 0 or from < p.cap, p.cap == 0 or to < p.cap
-  local score = is and to * SCALE + p.lat or first_end(p)
-  local enter, leave = is and ':open:' or ':full:', is and ':full:' or ':open:'
-  if was ~= is then call('ZREM', K .. leave .. '0', p.m) end
-  call('ZADD', K .. enter .. '0', score, p.m)
-  for n in string.gmatch(p.pools, '%d+') do
-    if was ~= is then call('ZREM', K .. leave .. n, p.m) end
-    call('ZADD', K .. enter .. n, score, p.m)
-  end
-  if not is then
-    call('ZADD', REST, to, p.m)
-  elseif not was then
-    call('ZREM', REST, p.m)
+  local score = text(is and to * SCALE + p.lat or first_end(uid))
+  local enter, leave = is and OPEN or FULL, is and FULL or OPEN
+  for _, n in ipairs(p.pools) do
+    if was ~= is then call('ZREM', leave .. n, p.m) end
+    call('ZADD', enter .. n, score, p.m)
   end
 end
 
--- finish ends a lease, which its proxy holds, at a time; it can still be reported about.
-local function finish(id, l, p, at)
-  call('ZREM', p.held, id)
-  call('ZADD', DUE, at + WINDOW, id)
-  if l[REQUEST] and call('HGET', REQUESTS, l[REQUEST]) == id then call('HDEL', REQUESTS, l[REQUEST]) end
-  if p.per > 0 and call('HINCRBY', K .. ':on:' .. p.uid, l[TARGET], -1) <= 0 then
-    call('HDEL', K .. ':on:' .. p.uid, l[TARGET])
-  end
-  local n = call('ZCARD', p.held)
-  refile(p, n + 1, n)
-end
-
--- holder is the proxy of a lease that is active.
-local function holder(id, l)
-  local p = proxy(l[UID])
-  return p and p.gen == l[GEN] and call('ZSCORE', p.held, id) and p
-end
-
--- forget drops a lease that can no longer be reported about.
-local function forget(id, l)
-  call('ZREM', DUE, id)
+-- forget drops the lease that ended first.
+local function forget()
+  local id = call('LPOP', ENDED, 2)[2]
+  local l = lease(id)
+  if l[SESSION] and call('HGET', SESSIONS, l[SESSION]) == id then call('HDEL', SESSIONS, l[SESSION]) end
   call('HDEL', LEASES, id)
-  if l and l[SESSION] and call('HGET', SESSIONS, l[SESSION]) == id then call('HDEL', SESSIONS, l[SESSION]) end
 end
 
-local function forget_cooldown(due)
-  local uid, target = string.match(due, '^~([^%z]*)%z(.*)$')
+-- finish ends a lease at a time, unless it has ended; it can still be reported about.
+local function finish(id, l, at)
+  local uid = l[UID]
+  if call('ZREM', HELD .. uid, id) == 0 then return false end
+  call('ZREM', DUE, id)
+  if call('RPUSH', ENDED, text(at + WINDOW), id) > 2 * @ENDED@ then forget() end
+  if l[REQUEST] and call('HGET', REQUESTS, l[REQUEST]) == id then call('HDEL', REQUESTS, l[REQUEST]) end
   local p = proxy(uid)
-  call('ZREM', DUE, due)
-  call('HDEL', K .. ':cooling:' .. uid, target)
-  if p then call('ZREM', K .. ':resting:' .. target, p.m) end
+  if p.per > 0 and call('HINCRBY', ON .. uid, l[TARGET], -1) <= 0 then call('HDEL', ON .. uid, l[TARGET]) end
+  local n = call('ZCARD', HELD .. uid)
+  refile(uid, p, n + 1, n)
+  return true
 end
 
--- granted is the answer that says what a lease is.
-local function granted(id, l, p)
-  return {'granted', id, l[DOC] or p.doc, tonumber(call('ZSCORE', p.held, id)), l[TTL], l[FENCE], l[REBOUND], l[TARGET]}
+-- granted is the answer that says what a lease is, if it is active.
+local function granted(id, l)
+  local till = l and call('ZSCORE', HELD .. l[UID], id)
+  if not till then return {'lost'} end
+  return {'granted', id, l[DOC] or call('HGET', K .. ':docs', l[UID]), tonumber(till), l[TTL], l[FENCE], l[REBOUND], l[TARGET]}
 end
 
 -- expire ends what has ended by now, and says whether that was all: a script that is told
 -- "no" does nothing else, and is called again.
 local function expire(now)
-  local due = call('ZRANGE', DUE, '-inf', now, 'BYSCORE', 'LIMIT', 0, BATCH, 'WITHSCORES')
-  for i = 1, #due, 2 do
-    local id, at = due[i], tonumber(due[i + 1])
-    if string.byte(id) == 126 then
-      forget_cooldown(id)
-    else
-      local l = lease(id)
-      local p = l and holder(id, l)
-      if p then finish(id, l, p, at) end
-      if not p or at + WINDOW <= now then forget(id, l) end
+  local left = BATCH
+  if call('ZCOUNT', DUE, '-inf', text(now)) > 0 then
+    for _, due in ipairs(call('ZRANGE', DUE, '-inf', text(now), 'BYSCORE', 'LIMIT', 0, BATCH)) do
+      local uid, target = string.match(due, '^~([^%z]*)%z(.*)$')
+      if uid then -- a cooldown that no longer counts
+        local p = proxy(uid)
+        call('HDEL', K .. ':cooling:' .. uid, target)
+        if p then call('ZREM', RESTING .. target, p.m) end
+        call('ZREM', DUE, due)
+      else
+        finish(due, lease(due), tonumber(call('ZSCORE', DUE, due)))
+      end
+      left = left - 1
     end
   end
-  return #due < 2 * BATCH
+  local till = call('LINDEX', ENDED, 0)
+  while till and tonumber(till) <= now and left > 0 do -- leases that can no longer be reported about
+    forget()
+    till, left = call('LINDEX', ENDED, 0), left - 1
+  end
+  return left > 0
 end
