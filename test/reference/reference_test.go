@@ -28,6 +28,7 @@ var pages = []struct {
 	{"metrics.md", metricsPage},
 	{"verdict-reasons.md", reasonsPage},
 	{"conditions.md", conditionsPage},
+	{"lease-api.md", leaseAPIPage},
 }
 
 func TestReferenceIsFresh(t *testing.T) {

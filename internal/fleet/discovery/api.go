@@ -69,7 +69,7 @@ func (a *API) recovered(next handler) handler {
 			if p == nil {
 				return
 			}
-			a.Log.Error("the lease API has a defect; please report it", "panic", a.redact(fmt.Sprint(p), c), "stack", a.redact(string(debug.Stack()), c))
+			a.Log.ErrorContext(c.r.Context(), "the lease API has a defect; please report it", "panic", a.redact(fmt.Sprint(p), c), "stack", a.redact(string(debug.Stack()), c))
 			if c.status == 0 {
 				c.refuse(errDefect)
 			}
@@ -125,7 +125,7 @@ const statusGone = 499
 // explain tells the log what a client is not told.
 func (a *API) explain(c *call, err error) {
 	if r := refusalOf(err); r.code == Internal || r.code == StoreUnavailable {
-		a.Log.Warn("a request of the lease API failed", "path", c.route.shown(), "error", a.redact(err.Error(), c))
+		a.Log.WarnContext(c.r.Context(), "a request of the lease API failed", "path", c.route.shown(), "error", a.redact(err.Error(), c))
 	}
 }
 

@@ -177,7 +177,7 @@ func benchAPI(ctx context.Context) (*discovery.API, error) {
 	}
 	return discovery.New(discovery.Options{
 		Store: lease.NewWaiting(memory, lease.WaitOptions{}), Book: known, Token: token, Now: time.Now,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log: slog.New(slog.DiscardHandler),
 	}), nil
 }
 
