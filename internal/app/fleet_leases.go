@@ -32,6 +32,7 @@ func (f *fleet) follow(objects roster.Objects, ready <-chan struct{}) {
 		Objects: objects, Ready: ready, CheckURL: f.config.Leases.HealthCheckURL, Log: f.io.Log, Now: time.Now,
 	})
 	f.asked.use(&roster.Uses{Roster: f.roster, Store: &f.seat, Name: config.MemoryStore, Serving: f.serving})
+	f.metrics.ReadLeases(f.measure)
 }
 
 func (f *fleet) runRoster(ctx context.Context) error {
@@ -58,6 +59,7 @@ func (f *fleet) lead(ctx context.Context) {
 	f.seat.Take(store)
 	defer f.seat.Leave()
 	f.roster.Lead(ctx, told{store, memory}, f.engine())
+	f.metrics.ProbesEnded()
 }
 
 // told is a store whose waiting requests learn of what it is told.

@@ -12,17 +12,17 @@ import (
 
 // Leases are numbers of leases at one moment.
 type Leases struct {
-	// Active is how many leases there are, Waiting how many requests wait for one here.
-	Active, Waiting int
-	// Cooldowns are pairs of a proxy and a target; Cooling is how many proxies have one. Nil
-	// where the store cannot tell.
-	Cooldowns, Cooling *int
+	// Waiting is how many requests wait for a lease here.
+	Waiting int
+	// Active is how many leases there are, Cooldowns how many pairs of a proxy and a target,
+	// and Cooling how many offered proxies have one. Nil while nobody can tell.
+	Active, Cooldowns, Cooling *int
 	// Offers counts the proxies by whether they are offered, and why not.
 	Offers map[offer.Why]int
 }
 
-// LeaseSource reads the numbers, at each scrape. While it fails, their series are absent.
-type LeaseSource func(ctx context.Context) (Leases, error)
+// LeaseSource reads the numbers, at each scrape. Those that are nil have no series.
+type LeaseSource func(ctx context.Context) Leases
 
 // ReadLeases makes scrapes read the numbers of leases from a source; before, their series
 // are absent.
@@ -123,12 +123,9 @@ func (n *leaseNumbers) Collect(to chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	now, err := (*source)(ctx)
-	if err != nil {
-		return // absent is true, and zero would not be
-	}
-	for i, value := range []*int{&now.Active, &now.Waiting, now.Cooldowns, now.Cooling} {
-		if value != nil {
+	now := (*source)(ctx)
+	for i, value := range []*int{now.Active, &now.Waiting, now.Cooldowns, now.Cooling} {
+		if value != nil { // absent is true, and zero would not be
 			to <- prometheus.MustNewConstMetric(leaseDescs[i], prometheus.GaugeValue, float64(*value))
 		}
 	}

@@ -67,7 +67,7 @@ func TestEveryMetricIsServedUnderItsName(t *testing.T) {
 	m.SweepRefused("objects")
 	m.InstanceSwept("gcp", "orphan", "deleted")
 	m.Probe("crawl/a", health.Result{Class: health.OK})
-	m.ReadLeases(func(context.Context) (Leases, error) { return Leases{Cooldowns: new(1), Cooling: new(1)}, nil })
+	m.ReadLeases(func(context.Context) Leases { return Leases{Active: new(1), Cooldowns: new(1), Cooling: new(1)} })
 	page := page(t, m)
 	for _, metric := range m.Documented() {
 		if !strings.Contains(page, "# TYPE "+metric.Name+" "+metric.Type+"\n") {

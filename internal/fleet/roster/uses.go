@@ -14,6 +14,8 @@ import (
 // Asked is a store as people ask it.
 type Asked interface {
 	Use(ctx context.Context, uid string) (lease.Use, error)
+	// Survey tells of all proxies at once, of their cooldowns only if whole is true.
+	Survey(ctx context.Context) (uses map[string]lease.Use, whole bool, err error)
 }
 
 // Uses says how Proxies are probed and leased.
@@ -34,6 +36,10 @@ func (u *Uses) Fill(ctx context.Context, proxies []explain.Known) explain.Leasin
 	defer cancel()
 	out := explain.Leasing{Store: u.Name}
 	failed := u.Serving()
+	use := u.Store.Use
+	if failed == nil && len(proxies) > few {
+		use, failed = u.surveyed(ctx)
+	}
 	t := u.Roster.now()
 	for i := range proxies {
 		k := &proxies[i]
@@ -47,7 +53,7 @@ func (u *Uses) Fill(ctx context.Context, proxies []explain.Known) explain.Leasin
 			k.Probe = probeOf(t.engine, key)
 		}
 		if failed == nil {
-			k.Use, failed = u.Store.Use(ctx, e.offer.Lease.UID)
+			k.Use, failed = use(ctx, e.offer.Lease.UID)
 		}
 		if failed != nil { // one that is not there is not asked for each
 			k.UseErr = explain.FirstLine(failed)
@@ -62,6 +68,18 @@ func (u *Uses) Fill(ctx context.Context, proxies []explain.Known) explain.Leasin
 		}
 	}
 	return out
+}
+
+// few are so many proxies that the store is asked for each of them.
+const few = 8
+
+// surveyed asks for the use of all proxies at once, if the store can tell.
+func (u *Uses) surveyed(ctx context.Context) (use func(context.Context, string) (lease.Use, error), err error) {
+	uses, whole, err := u.Store.Survey(ctx)
+	if err != nil || !whole {
+		return u.Store.Use, err
+	}
+	return func(_ context.Context, uid string) (lease.Use, error) { return uses[uid], nil }, nil
 }
 
 func probeOf(engine Engine, key types.NamespacedName) *explain.Probe {
