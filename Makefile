@@ -68,6 +68,10 @@ clients: cc ## Put PostgreSQL drivers of other languages into the cache director
 schemathesis: ## Put Schemathesis into the cache directory, which holds the lease API against its description
 	@hack/fetch-schemathesis.sh
 
+.PHONY: crawlers
+crawlers: # Clients of the lease API are tested with Scrapy, requests and Playwright.
+	@hack/fetch-crawlers.sh
+
 .PHONY: pgbouncer
 pgbouncer: # The router's speed is compared with it.
 	@hack/fetch-pgbouncer.sh
@@ -93,14 +97,23 @@ demo: build envoy ## Run the shop: edit its files, watch Envoy follow, Ctrl-C to
 demo-check: build envoy ## Walk the whole tour of the demo without a terminal and assert it
 	$(BIN)/hack/demo --check
 
+.PHONY: demo-fleet
+demo-fleet: build curl ## A fleet of egress proxies on this machine, and a crawler that is banned and goes on
+	@exec $(BIN)/hack/demofleet
+
+.PHONY: demo-fleet-check
+demo-fleet-check: build curl ## Tell the story of that demo and assert it
+	$(BIN)/hack/demofleet --check
+
 .PHONY: test
 test: build envoy lab-programs postgres forward-proxies redis cluster cc chromium curl vet generate-check ## Everything that must hold: unit, property, scenario, traffic, demo
 	$(BIN)/hack/gotest -p $(TEST_P) -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...
 	$(MAKE) --no-print-directory demo-check
+	$(MAKE) --no-print-directory demo-fleet-check
 
 .PHONY: test-clients
-test-clients: build postgres clients schemathesis ## All that needs further languages: PostgreSQL drivers through the database router, Schemathesis on the lease API
-	GATEHOUSE_CLIENTS=all $(BIN)/hack/gotest -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./test/postgres/clients/... ./test/fleet/schemathesis
+test-clients: build postgres clients schemathesis crawlers chromium ## All that needs further languages: PostgreSQL drivers through the database router; Schemathesis, Scrapy, requests and Playwright on the lease API
+	GATEHOUSE_CLIENTS=all $(BIN)/hack/gotest -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./test/postgres/clients/... ./test/fleet/schemathesis ./test/fleet/clients/...
 
 .PHONY: vet
 vet:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,12 +48,12 @@ func demonstrate(ctx context.Context, binary string, check bool) (err error) {
 		return err
 	}
 	fmt.Println("Starting gatehouse fleet with three proxies, and a target that bans addresses. Ctrl-C ends everything.")
-	if s.target, err = crawl.OpenTarget(ctx, s.address(ctx, 8200, check), limit, 403); err != nil {
+	if s.target, err = crawl.OpenTarget(ctx, cmp.Or(s.address(ctx, 8200, check), "127.0.0.1:0"), limit, 403); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.target.Close()) }()
 	s.fleet, err = crawl.Open(ctx, crawl.Options{
-		Binary: binary, Dir: dir, Names: []string{"one", "two", "three"}, Destinations: "127.0.0.1",
+		Binary: binary, Dir: dir, Names: []string{"one", "two", "three"}, Destinations: "127.0.0.1", SuperProxy: true,
 		Health: s.target.URL + "/health",
 		Lease:  s.address(ctx, 8090, check), Egress: s.address(ctx, 3128, check), Admin: s.address(ctx, 19030, check),
 	})

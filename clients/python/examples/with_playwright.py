@@ -9,7 +9,7 @@ import sys
 from typing import Optional
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from gatehouse_egress import Client
 
@@ -30,10 +30,14 @@ def visit(browser: Browser, client: Client, url: str, tries: int = 3) -> str:
     return text
 
 
+def launch(p: Playwright, executable: Optional[str] = None) -> Browser:
+    # Chromium goes to loopback addresses without a proxy, unless it is told not to.
+    return p.chromium.launch(executable_path=executable, args=["--proxy-bypass-list=<-loopback>"])
+
+
 def main(api: str, url: str, executable: Optional[str] = None) -> None:
     with sync_playwright() as p:
-        # Chromium goes to loopback addresses without a proxy, unless it is told not to.
-        browser = p.chromium.launch(executable_path=executable, args=["--proxy-bypass-list=<-loopback>"])
+        browser = launch(p, executable)
         print(visit(browser, Client(api), url))
         browser.close()
 

@@ -47,7 +47,7 @@ from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
 
 from ._client import Client
-from ._errors import LeaseError
+from ._errors import LeaseError, NoMatch
 from ._lease import BANNED, OK, RATE_LIMITED, Lease
 
 logger = logging.getLogger(__name__)
@@ -57,8 +57,8 @@ _Key = Tuple[str, Tuple[Tuple[str, str], ...], str]
 
 _PREFIX = "GATEHOUSE_EGRESS_"
 _TICK = 1.0
-# How many proxies of another scheme are passed over before a request fails.
-_OTHERS = 5
+# How many proxies a request can exclude.
+_MOST_EXCLUDED = 256
 # How many calls of the lease API are under way at once; those that wait for a proxy count.
 _THREADS = 32
 # What is kept with a request.
@@ -111,6 +111,8 @@ class LeaseMiddleware:
         self._crawler = crawler
         self._pool = ThreadPool(0, _THREADS, "gatehouse-egress")
         self._slots: Dict[_Key, _Slot] = {}
+        # Proxies that speak what Scrapy does not.
+        self._foreign: Set[str] = set()
         self._ticker = task.LoopingCall(self._tick)
         # NotConfigured would turn the middleware off, and send the requests without a proxy.
         if self._per not in ("domain", "slot"):
@@ -129,7 +131,7 @@ class LeaseMiddleware:
 
     def spider_opened(self, spider: Spider) -> None:
         self._pool.start()
-        self._ticker.start(_TICK, now=False)
+        self._ticker.start(min(_TICK, self._ttl / 8), now=False)
 
     async def spider_closed(self, spider: Spider) -> None:
         if self._ticker.running:
@@ -203,8 +205,10 @@ class LeaseMiddleware:
         try:
             if slot.failure is not None and slot.failures != failures:
                 raise slot.failure
-            if slot.lease is None or slot.lease.remaining < 1:
-                slot.lease, slot.worked = None, False
+            if slot.lease is not None and slot.lease.remaining < min(1.0, self._ttl / 4):
+                await self._let_go(slot)
+            if slot.lease is None:
+                slot.worked = False
                 slot.lease = await self._acquire(slot, request)
             return slot.lease
         except Exception as error:
@@ -216,23 +220,27 @@ class LeaseMiddleware:
 
     async def _acquire(self, slot: _Slot, request: Request) -> Lease:
         target, selector, session = self._key(request)
-        for _ in range(_OTHERS):
+        while True:
             try:
-                lease = await self._ask(selector, target, session, slot.excluded)
-            except LeaseError:
+                lease = await self._ask(selector, target, session, slot.excluded | self._foreign)
+            except NoMatch as error:
                 if not slot.excluded:
-                    raise
+                    raise self._explained(error) from None
                 # Nobody else: better one that failed before than none.
                 slot.excluded.clear()
-                lease = await self._ask(selector, target, session, slot.excluded)
+                continue
             if lease.proxy.scheme == "http":
                 self._count("leases")
                 return lease
-            slot.excluded.add(lease.proxy.id)
+            self._foreign.add(lease.proxy.id)
             await self._thread(lease.release)
-        raise ValueError(
-            f"the proxies that {dict(selector)} matches speak {lease.proxy.scheme}, which Scrapy does not: select others"
-        )
+
+    def _explained(self, error: NoMatch) -> LeaseError:
+        if not self._foreign:
+            return error
+        some = ", ".join(sorted(self._foreign)[:3])
+        error.args = (f"{error}; those like {some} were passed over, since Scrapy speaks to proxies by HTTP alone: select others",)
+        return error
 
     async def _ask(self, selector: Tuple[Tuple[str, str], ...], target: str, session: str, excluded: Set[str]) -> Lease:
         return await self._thread(
@@ -242,7 +250,7 @@ class LeaseMiddleware:
             ttl=self._ttl,
             namespace=self._namespace,
             session=session,
-            exclude=sorted(excluded),
+            exclude=sorted(excluded)[:_MOST_EXCLUDED],
             wait=self._wait,
         )
 

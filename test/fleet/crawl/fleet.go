@@ -39,6 +39,8 @@ type Options struct {
 	// Lease, Egress and Admin are HOST:PORT of the lease API, the super-proxy and the admin
 	// API; empty takes a free port of loopback.
 	Lease, Egress, Admin string
+	// SuperProxy has one at Egress.
+	SuperProxy bool
 	// Flags come last.
 	Flags []string
 	// Log takes what the fleet writes, besides the Log of the Fleet; nil for nothing.
@@ -75,8 +77,10 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	if err := errors.Join(os.Mkdir(f.config(), 0o700), f.write(o.Names)); err != nil {
 		return nil, err
 	}
-	if err := f.makeToken(ctx); err != nil {
-		return nil, err
+	if o.SuperProxy {
+		if err := f.makeToken(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return f, f.start()
 }
@@ -107,7 +111,7 @@ spec:
   endpoint: {scheme: %s}
   attributes: {scheme: %s}
   auth: {secretRef: {name: px-auth}}
-  healthCheck: {interval: 5s, successThreshold: 1}
+  healthCheck: {interval: 5s, timeout: 4s, successThreshold: 1}
 `, name, scheme, scheme)
 	}
 	path := filepath.Join(f.config(), "fleet.yaml")
@@ -117,23 +121,16 @@ spec:
 	return os.Rename(path+".new", path)
 }
 
-// makeToken lets "gatehouse egress token" make one, and keeps what it says.
-func (f *Fleet) makeToken(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, f.o.Binary, "egress", "token", "crawler")
-	out, err := cmd.CombinedOutput() // the line for the file is its output, the token its word to people
-	if err != nil {
-		return fmt.Errorf("gatehouse egress token: %w", err)
-	}
-	return f.keepToken(string(out))
-}
-
 func (f *Fleet) arguments() []string {
-	return append([]string{
+	arguments := []string{
 		"fleet", "--config", f.config(), "--state-dir", filepath.Join(f.o.Dir, "state"),
 		"--admin-address", f.Admin, "--metrics-address", "127.0.0.1:0", "--lease-address", f.Lease,
-		"--egress-listen", f.Egress, "--egress-tokens", f.tokens(), "--allow-mass-delete",
-		"--process-allow-destinations", f.o.Destinations, "--health-check-url", f.o.Health,
-	}, f.o.Flags...)
+		"--process-allow-destinations", f.o.Destinations, "--health-check-url", f.o.Health, "--allow-mass-delete",
+	}
+	if f.o.SuperProxy {
+		arguments = append(arguments, "--egress-listen", f.Egress, "--egress-tokens", f.tokens())
+	}
+	return append(arguments, f.o.Flags...)
 }
 
 func (f *Fleet) start() error {

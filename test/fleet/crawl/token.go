@@ -1,25 +1,27 @@
 package crawl
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 )
 
-// tokenLine is a line of the file of tokens: name, hash, selector.
-var tokenLine = regexp.MustCompile(`(?m)^\s*(crawler [0-9a-f]{64}( \S+)?)\s*$`)
+var tokenItself = regexp.MustCompile(`ghe_[A-Za-z0-9_-]{20,}`)
 
-// keepToken takes from what "gatehouse egress token" says the token and the line for the
-// file.
-func (f *Fleet) keepToken(said string) error {
-	line := tokenLine.FindStringSubmatch(said)
-	token := tokenItself.FindString(said)
-	if line == nil || token == "" {
-		return fmt.Errorf("gatehouse egress token says %q, without a token and a line for the file", said)
+// makeToken lets "gatehouse egress token" make one, and the file of those who have one.
+func (f *Fleet) makeToken(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, f.o.Binary, "egress", "token", "crawler")
+	var told bytes.Buffer
+	cmd.Stderr = &told
+	line, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("gatehouse egress token: %w: %s", err, &told)
 	}
-	f.EgressToken = token
-	return os.WriteFile(f.tokens(), []byte(line[1]+"\n"), 0o600)
+	if f.EgressToken = tokenItself.FindString(told.String()); f.EgressToken == "" {
+		return fmt.Errorf("gatehouse egress token tells no token, but %q", told.String())
+	}
+	return os.WriteFile(f.tokens(), line, 0o600)
 }
-
-// tokenItself is a word that could be a token.
-var tokenItself = regexp.MustCompile(`\b[A-Za-z0-9_-]{20,60}\b`)
