@@ -64,11 +64,15 @@ var (
 	labels      = regexp.MustCompile(`\$labels\.([a-z]+)`)
 )
 
-// allMetrics are all metrics of Gatehouse by name.
+// allMetrics are all metrics of Gatehouse by name, histograms also by those of their series
+// that scrapes in text have.
 func allMetrics() map[string]observe.Metric {
 	known := map[string]observe.Metric{}
 	for _, m := range slices.Concat(observe.NewMetrics().Documented(), observe.NewRouterMetrics().Documented(), fleetMetrics(), egressMetrics()) {
 		known[m.Name] = m
+		if m.Type == "histogram" {
+			known[m.Name+"_sum"], known[m.Name+"_count"] = m, m
+		}
 	}
 	return known
 }
