@@ -41,8 +41,10 @@ type leaseAPI struct {
 type apiOperation struct {
 	Summary, Description string
 	Parameters           []struct{ Name, In, Description string }
-	RequestBody          *struct{ Content map[string]struct{ Schema apiSchema } }
-	Responses            map[string]apiResponse
+	RequestBody          *struct {
+		Content map[string]struct{ Schema apiSchema }
+	}
+	Responses map[string]apiResponse
 }
 
 type apiResponse struct {

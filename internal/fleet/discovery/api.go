@@ -104,7 +104,7 @@ func (a *API) logged(next handler) handler {
 		if err := next(c); errors.Is(err, errGone) {
 			c.status = statusGone
 		} else if err != nil {
-			a.explain(c, err)
+			a.explain(c.r.Context(), c, err)
 			c.refuse(err)
 		}
 		level := slog.LevelDebug
@@ -123,9 +123,9 @@ func (a *API) logged(next handler) handler {
 const statusGone = 499
 
 // explain tells the log what a client is not told.
-func (a *API) explain(c *call, err error) {
+func (a *API) explain(ctx context.Context, c *call, err error) {
 	if r := refusalOf(err); r.code == Internal || r.code == StoreUnavailable {
-		a.Log.WarnContext(c.r.Context(), "a request of the lease API failed", "path", c.route.shown(), "error", a.redact(err.Error(), c))
+		a.Log.WarnContext(ctx, "a request of the lease API failed", "path", c.route.shown(), "error", a.redact(err.Error(), c))
 	}
 }
 
