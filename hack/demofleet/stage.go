@@ -48,7 +48,7 @@ func demonstrate(ctx context.Context, binary string, check bool) (err error) {
 		return err
 	}
 	fmt.Println("Starting gatehouse fleet with three proxies, and a target that bans addresses. Ctrl-C ends everything.")
-	if s.target, err = crawl.OpenTarget(ctx, cmp.Or(s.address(ctx, 8200, check), "127.0.0.1:0"), limit, 403); err != nil {
+	if s.target, err = crawl.OpenTarget(ctx, cmp.Or(s.address(ctx, 8200, check), "127.0.0.1:0"), limit, 403, nil); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.target.Close()) }()

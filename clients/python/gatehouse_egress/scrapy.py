@@ -1,4 +1,4 @@
-"""A downloader middleware of Scrapy (2.11 or newer) that sends requests through leased proxies.
+"""A downloader middleware of Scrapy (2.13 or newer) that sends requests through leased proxies.
 
     DOWNLOADER_MIDDLEWARES = {"gatehouse_egress.scrapy.LeaseMiddleware": 740}
     GATEHOUSE_EGRESS_URL = "http://127.0.0.1:8090"

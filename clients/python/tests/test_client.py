@@ -3,6 +3,7 @@
 Go's TestPython runs this; $LEASE_API is where the API is.
 """
 
+import ast
 import os
 import threading
 import time
@@ -10,6 +11,7 @@ import unittest
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Callable, Dict
 
 import gatehouse_egress
@@ -102,9 +104,9 @@ class ClientTest(unittest.TestCase):
                 lease.report(RATE_LIMITED)
 
     def test_with_renews_and_tells_when_it_is_lost(self) -> None:
-        with self.client.lease({"country": "de"}, ttl=1) as lease:
+        with self.client.lease({"country": "de"}, ttl=3) as lease:
             first = lease.expires_at
-            until(lambda: (lease.expires_at - first).total_seconds() > 2)
+            until(lambda: (lease.expires_at - first).total_seconds() > 2)  # twice
             self.assertIsNone(lease.lost)
             control("remove/" + lease.proxy.name)
             until(lambda: lease.lost is not None)
@@ -165,6 +167,10 @@ class ClientTest(unittest.TestCase):
         self.assertEqual({"server": "socks5://[2001:db8::1]:1080", "username": "u", "password": "p@ss/word:%"}, proxy.playwright)
         open_to_all = Proxy("a", "ns", "192.0.2.1", 3128, "https")
         self.assertEqual(("https://192.0.2.1:3128", {"server": "https://192.0.2.1:3128"}), (open_to_all.url, open_to_all.playwright))
+
+    def test_syntax_of_the_oldest_python(self) -> None:
+        for path in Path(gatehouse_egress.__file__).parent.glob("*.py"):
+            ast.parse(path.read_text(), path.name, feature_version=(3, 9))
 
     def test_version(self) -> None:
         self.assertEqual(os.environ["GATEHOUSE_VERSION"], gatehouse_egress.__version__)

@@ -70,7 +70,7 @@ func TestGoLosesNoLease(t *testing.T) {
 
 func TestGoKeepsUntilTheProxyIsGone(t *testing.T) {
 	a := serve(t)
-	l, err := a.client().Acquire(t.Context(), egress.Request{TTL: time.Second, Selector: map[string]string{"country": "fr"}})
+	l, err := a.client().Acquire(t.Context(), egress.Request{TTL: 3 * time.Second, Selector: map[string]string{"country": "fr"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ spec:
   endpoint: {scheme: %s}
   attributes: {scheme: %s}
   auth: {secretRef: {name: px-auth}}
-  healthCheck: {interval: 5s, timeout: 4s, successThreshold: 1}
+  healthCheck: {interval: 5s, timeout: 4s, successThreshold: 1, failureThreshold: 20}
 `, name, scheme, scheme)
 	}
 	path := filepath.Join(f.config(), "fleet.yaml")

@@ -2,11 +2,13 @@ package crawl
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -33,13 +35,17 @@ type Target struct {
 	visits []Visit
 }
 
-// OpenTarget serves at an address, whose port may be 0.
-func OpenTarget(ctx context.Context, address string, limit, refusal int) (*Target, error) {
+// OpenTarget serves at an address, whose port may be 0. With a configuration of TLS it is
+// one of HTTPS.
+func OpenTarget(ctx context.Context, address string, limit, refusal int, secure *tls.Config) (*Target, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	t := &Target{URL: "http://" + l.Addr().String(), Limit: limit, Refusal: refusal, counts: make(map[string]int)}
+	if secure != nil {
+		t.URL, l = "https://"+l.Addr().String(), tls.NewListener(l, secure)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /page/{n}", t.page)
@@ -81,17 +87,10 @@ func (t *Target) Visits() []Visit {
 	return slices.Clone(t.visits)
 }
 
-// Forgive forgets whom it has banned.
-func (t *Target) Forgive() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	clear(t.counts)
-	t.visits = nil
-}
-
 // Host is the name that leases are for.
 func (t *Target) Host() string {
-	host, _, _ := net.SplitHostPort(t.URL[len("http://"):])
+	_, address, _ := strings.Cut(t.URL, "://")
+	host, _, _ := net.SplitHostPort(address)
 	return host
 }
 

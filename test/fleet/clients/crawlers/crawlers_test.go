@@ -29,17 +29,27 @@ var clients = []struct {
 }
 
 func TestCrawlers(t *testing.T) {
+	const secure = "203.0.113.8"
 	addresses := []string{"203.0.113.9"} // of the target that curl asks
 	for i := range clients {
 		addresses = append(addresses, fmt.Sprintf("203.0.113.%d", 10+i))
 	}
-	if !alone(t, addresses...) {
+	if !alone(t, append(addresses, secure)...) {
 		return
 	}
 	first := newTarget(t, addresses[0], 403)
 	w := newWorld(t, []string{"one", "two", "three"}, "203.0.113.0/24", first)
 	if chosen("curl", false) {
 		t.Run("curl", func(t *testing.T) { w.curl(t, first) })
+	}
+	if chosen("urllib", false) {
+		t.Run("urllib, HTTPS", func(t *testing.T) {
+			authority := filepath.Join(t.TempDir(), "ca.pem")
+			it := newSecureTarget(t, secure, 403, authority)
+			cmd := example(t.Context(), t, w, it)
+			cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+authority)
+			w.crawled(t, it, w.run(t, cmd))
+		})
 	}
 	for i, c := range clients {
 		if !chosen(c.name, c.foreign) {

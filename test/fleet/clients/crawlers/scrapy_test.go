@@ -115,7 +115,7 @@ func (w *world) oneDies(t *testing.T, it *crawl.Target) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	lines := w.spider(t, it, limit, `GATEHOUSE_EGRESS_SELECTOR={"scheme":"http"}`, "DOWNLOAD_TIMEOUT=3")
+	lines := w.spider(t, it, limit, `GATEHOUSE_EGRESS_SELECTOR={"scheme":"http"}`, "DOWNLOAD_TIMEOUT=5")
 	if err := errors.Join(syscall.Kill(pid, syscall.SIGCONT), lives.Release(t.Context())); err != nil {
 		t.Error(err)
 	}
@@ -124,7 +124,7 @@ func (w *world) oneDies(t *testing.T, it *crawl.Target) {
 			t.Errorf("page %d: %+v", l.Page, l)
 		}
 	}
-	if stats := lines[limit].Stats; stats["failed"] < 1 || stats["leases"] != 2 {
+	if stats := lines[limit].Stats; stats["failed"] < 1 || stats["leases"] < 2 {
 		t.Errorf("it counts %v, want failures of the proxy that died", stats)
 	}
 }

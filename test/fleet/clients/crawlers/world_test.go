@@ -2,6 +2,7 @@ package crawlers
 
 import (
 	"context"
+	"crypto/tls"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	egress "github.com/gatehouse-proxy/gatehouse/clients/go"
+	"github.com/gatehouse-proxy/gatehouse/pkg/tlsutil"
 	"github.com/gatehouse-proxy/gatehouse/test/fleet/crawl"
 )
 
@@ -59,7 +61,34 @@ func newWorld(t *testing.T, names []string, addresses string, health *crawl.Targ
 
 func newTarget(t *testing.T, address string, refusal int) *crawl.Target {
 	t.Helper()
-	it, err := crawl.OpenTarget(t.Context(), address+":0", limit, refusal)
+	return openTarget(t, address, refusal, nil)
+}
+
+// newSecureTarget is one of HTTPS, with a certificate of an authority that is in the file.
+func newSecureTarget(t *testing.T, address string, refusal int, authority string) *crawl.Target {
+	t.Helper()
+	valid := tlsutil.From(time.Now().Add(-time.Hour), 24*time.Hour)
+	ca, err := tlsutil.NewCA("targets", valid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := ca.Leaf(valid, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := pair.TLS()
+	if err == nil {
+		err = os.WriteFile(authority, ca.Cert, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openTarget(t, address, refusal, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+}
+
+func openTarget(t *testing.T, address string, refusal int, secure *tls.Config) *crawl.Target {
+	t.Helper()
+	it, err := crawl.OpenTarget(t.Context(), address+":0", limit, refusal, secure)
 	if err != nil {
 		t.Fatal(err)
 	}
