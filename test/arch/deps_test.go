@@ -100,6 +100,11 @@ var rules = []struct {
 		why:  "the same core runs over an API server and over files",
 	},
 	{
+		name: "what answers about leases knows no cluster and no cloud", pkgs: `internal/fleet/(lease|offer|discovery|egress)`,
+		deny: `k8s.io/client-go/(kubernetes|rest|tools)(/.*)?|sigs.k8s.io/controller-runtime(/.*)?|cloud.google.com/.*|github.com/hetznercloud/.*|github.com/prometheus/.*|\./internal/fleet/(controller|standalone|metrics)(/.*)?`,
+		why:  "the same API runs over an API server and over files",
+	},
+	{
 		name: "the fleet is no gateway", pkgs: `internal/fleet(/.*)?`,
 		deny: `\./internal/(compile|model|acceptance|translate|publish|pipeline|infra|lab|postgres|app|cli|config)(/.*)?|\./pkg/(xdsserve|derive)`,
 		why:  "it shares pkg, observe, the command line and the ledger of verdicts, not the gateway's model",

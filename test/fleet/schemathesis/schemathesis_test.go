@@ -21,14 +21,16 @@ import (
 // clientsVariable names the clients to play, all of them where it says "all".
 const clientsVariable = "GATEHOUSE_CLIENTS"
 
-// players ask the API at a URL; foreign ones need what "make schemathesis" brings.
+// players ask an API at a URL; foreign ones need what "make schemathesis" brings.
 var players = []struct {
 	name    string
 	foreign bool
+	serve   func(t *testing.T) (url string)
 	play    func(t *testing.T, url string)
 }{
-	{name: "examples", play: examples},
-	{name: "schemathesis", foreign: true, play: schemathesis},
+	{name: "examples", serve: serve, play: examples},
+	{name: "schemathesis", foreign: true, serve: serve, play: schemathesis("schemathesis.toml")},
+	{name: "schemathesis-fleet", foreign: true, serve: fleet, play: schemathesis("fleet.toml")},
 }
 
 func TestLeaseAPI(t *testing.T) {
@@ -36,7 +38,7 @@ func TestLeaseAPI(t *testing.T) {
 	played := 0
 	for _, p := range players {
 		if slices.Contains(names, "all") || slices.Contains(names, p.name) || len(names) == 0 && !p.foreign {
-			t.Run(p.name, func(t *testing.T) { p.play(t, serve(t)) })
+			t.Run(p.name, func(t *testing.T) { p.play(t, p.serve(t)) })
 			played++
 		}
 	}
@@ -82,11 +84,16 @@ func examples(t *testing.T, url string) {
 	}
 }
 
-// schemathesis runs all of its checks and phases.
-func schemathesis(t *testing.T, url string) {
+// schemathesis plays all of its checks and phases.
+func schemathesis(config string) func(t *testing.T, url string) {
+	return func(t *testing.T, url string) { runSchemathesis(t, config, url) }
+}
+
+func runSchemathesis(t *testing.T, config, url string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	config, err := filepath.Abs("schemathesis.toml")
+	config, err := filepath.Abs(config)
 	if err != nil {
 		t.Fatal(err)
 	}
