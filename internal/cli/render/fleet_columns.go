@@ -98,7 +98,9 @@ func probeCell(r explain.Row) Cell {
 			color = Red
 		}
 		return Cell{fmt.Sprintf("%s (%d×)", p.Class, p.InRow), color}
-	case p != nil && p.Class == "ok" || r.LatencyMillis > 0:
+	case p != nil && p.Class == "ok" && r.LatencyMillis == 0:
+		return T("<1 ms")
+	case r.LatencyMillis > 0:
 		return T(fmt.Sprintf("%d ms", r.LatencyMillis))
 	}
 	return T(dash(""))

@@ -61,7 +61,7 @@ func (p *Probe) step(now time.Time) verdict.Step {
 	case p.Class == "":
 		text = append(text, "no result yet")
 	case p.ok():
-		text = append(text, fmt.Sprintf("the last one %s ago took %d ms, %d in a row are good", span(now.Sub(p.At)), p.Latency.Milliseconds(), p.InRow))
+		text = append(text, fmt.Sprintf("the last one %s ago took %s, %s in a row", span(now.Sub(p.At)), millis(p.Latency), count(p.InRow, "good one")))
 	default:
 		outcome = verdict.Warning
 		text = append(text, fmt.Sprintf("the last one %s ago failed (%s%s), %s", span(now.Sub(p.At)), p.Class, also(p.Message), p.row()))
@@ -72,6 +72,14 @@ func (p *Probe) step(now time.Time) verdict.Step {
 		text = append(text, "one is under way")
 	}
 	return verdict.Probed.Step(verdict.Probe, outcome, strings.Join(text, "; "))
+}
+
+// millis writes how long a probe took.
+func millis(d time.Duration) string {
+	if d < time.Millisecond {
+		return "less than 1 ms"
+	}
+	return fmt.Sprintf("%d ms", d.Milliseconds())
 }
 
 func (p *Probe) how() string {
