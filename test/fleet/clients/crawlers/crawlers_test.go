@@ -29,6 +29,7 @@ var clients = []struct {
 }
 
 func TestCrawlers(t *testing.T) {
+	t.Parallel()
 	const secure = "203.0.113.8"
 	addresses := []string{"203.0.113.9"} // of the target that curl asks
 	for i := range clients {
