@@ -100,7 +100,7 @@ var rules = []struct {
 		why:  "the same core runs over an API server and over files",
 	},
 	{
-		name: "what answers about leases knows no cluster and no cloud", pkgs: `internal/fleet/(lease|offer|discovery|egress)`,
+		name: "what answers about leases knows no cluster and no cloud", pkgs: `internal/fleet/(lease|offer|discovery)`,
 		deny: `k8s.io/client-go/(kubernetes|rest|tools)(/.*)?|sigs.k8s.io/controller-runtime(/.*)?|cloud.google.com/.*|github.com/hetznercloud/.*|github.com/prometheus/.*|\./internal/fleet/(controller|standalone|metrics)(/.*)?`,
 		why:  "the same API runs over an API server and over files",
 	},
