@@ -3,6 +3,7 @@ package process
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -71,12 +72,18 @@ func (f *fleet) write(t *testing.T, names []string, open ...string) {
 // start starts the operator, which ends with the test.
 func (f *fleet) start(t *testing.T) {
 	t.Helper()
+	f.startTo(t, &f.log)
+}
+
+// startTo starts it with another place for its log.
+func (f *fleet) startTo(t *testing.T, log io.Writer) {
+	t.Helper()
 	arguments := append([]string{
 		"fleet", "--config", filepath.Join(f.dir, "config"), "--state-dir", f.state(),
 		"--admin-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0", "--lease-address", "127.0.0.1:0", "--allow-mass-delete",
 	}, f.flags...)
 	f.cmd = exec.CommandContext(t.Context(), filepath.Join(os.Getenv(programs), "gatehouse"), arguments...)
-	f.cmd.Stdout, f.cmd.Stderr = &f.log, &f.log
+	f.cmd.Stdout, f.cmd.Stderr = log, log
 	if err := f.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
