@@ -48,6 +48,8 @@ type Engine struct {
 	mu      sync.Mutex
 	states  map[string]*state
 	due     queue
+	alarm   time.Time // when the loop wakes by itself
+	full    bool      // something is due, and there is no slot
 	soonest time.Time // when the next probe may begin that should not wait
 	weather weather
 	held    bool
@@ -126,24 +128,26 @@ func (e *Engine) end() {
 	e.options.Metrics.Suspended(false)
 }
 
-// idle is how long the loop sleeps when nothing is due.
-const idle = time.Minute
+const (
+	// idle is how long the loop sleeps when nothing is due.
+	idle = time.Minute
+	// slack is how much too early a probe may begin, so that one wake-up serves several.
+	slack = 50 * time.Millisecond
+)
 
 // start starts what is due, and returns how long until the next is.
 func (e *Engine) start(ctx context.Context, probes *sync.WaitGroup) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for now := time.Now(); len(e.due) > 0; {
-		s := e.due[0]
-		if wait := s.next.Sub(now); wait > 0 {
-			return min(wait, idle)
+	now := time.Now()
+	e.full = false
+	for len(e.due) > 0 && !e.due[0].next.After(now.Add(slack)) {
+		if len(e.slots) == cap(e.slots) { // the end of a probe wakes the loop
+			e.full = true
+			break
 		}
-		select {
-		case e.slots <- struct{}{}:
-		default:
-			return idle // the end of a probe wakes the loop
-		}
-		heap.Pop(&e.due)
+		e.slots <- struct{}{}
+		s := heap.Pop(&e.due).(*state)
 		s.next = now.Add(s.proxy.Check.Interval)
 		version, proxy := s.version, s.proxy
 		probes.Go(func() {
@@ -152,16 +156,22 @@ func (e *Engine) start(ctx context.Context, probes *sync.WaitGroup) time.Duratio
 			if ctx.Err() == nil {
 				e.land(s, version, got, now, time.Now())
 			}
-			e.nudge()
 		})
 	}
-	return idle
+	e.alarm = now.Add(idle)
+	if len(e.due) > 0 && !e.full && e.due[0].next.Before(e.alarm) {
+		e.alarm = e.due[0].next
+	}
+	return e.alarm.Sub(now)
 }
 
+// nudge wakes the loop if it would sleep for too long.
 func (e *Engine) nudge() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
+	if e.full || len(e.due) > 0 && e.due[0].next.Before(e.alarm) {
+		select {
+		case e.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -169,6 +179,7 @@ func (e *Engine) nudge() {
 func (e *Engine) land(s *state, version int, got Result, began, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	defer e.nudge()
 	if s.gone {
 		return
 	}
