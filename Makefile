@@ -140,7 +140,7 @@ bench-postgres: build postgres pgbouncer ## Compare the PostgreSQL router with P
 bench-fleet: redis ## A thousand Proxies created under a limit of requests, in synthetic time; ten thousand probed; the spec hash; the forward proxy; the lease API and Redis
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 3x ./test/bench/fleet
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x ./test/bench/fleet/probes
-	go test -run '^$$' -bench '$(BENCH)' -benchmem -count 5 ./internal/fleet/lifecycle ./internal/fleet/forward
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count 5 ./internal/fleet/lifecycle ./internal/fleet/forward ./internal/fleet/lease
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 100000x -count 3 ./internal/fleet/discovery
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 100000x -count 3 ./internal/fleet/lease/redis
 

@@ -59,6 +59,9 @@ func (s *Memory) choose(p *pool, r Request, now time.Time) (m *member, bound boo
 	if r.Session != "" {
 		last = s.sessions[sessionKey(r.Session, p.shape)]
 	}
+	if last != nil && s.over(last, now) {
+		last = nil
+	}
 	if last != nil {
 		if m := last.member; !last.gone() && m.open() && p.has(m) && suits(m) {
 			return m, true
@@ -98,9 +101,26 @@ func (s *Memory) begin(g *granted) {
 // remember lets a lease be found.
 func (s *Memory) remember(g *granted) {
 	s.granted[g.id] = g
-	if g.session != "" {
-		s.sessions[g.session] = g
+	if g.session == "" {
+		return
 	}
+	if last := s.sessions[g.session]; last != nil {
+		last.outlived.Store(true)
+	}
+	s.sessions[g.session] = g
+}
+
+// find returns a lease that is active or can be reported about, or nil.
+func (s *Memory) find(id string, now time.Time) *granted {
+	if g := s.granted[id]; g != nil && !s.over(g, now) {
+		return g
+	}
+	return nil
+}
+
+// over says whether a lease can be reported about no more.
+func (s *Memory) over(g *granted, now time.Time) bool {
+	return !g.active && !now.Before(g.expires.Add(s.Windows.Cooldown))
 }
 
 // end gives the proxy back; the lease can still be reported about.
@@ -113,7 +133,6 @@ func (s *Memory) end(g *granted, at time.Time) {
 	if s.keys[g.key] == g {
 		delete(s.keys, g.key)
 	}
-	g.key, g.digest = "", ""
 	if full {
 		s.freed(nil)
 	} else if g.member.Healthy {
@@ -127,10 +146,10 @@ func (s *Memory) expire() time.Time {
 	for len(s.due) > 0 && !now.Before(s.due[0].expires) {
 		s.end(s.due[0], s.due[0].expires)
 	}
-	for g := s.ended.first(); g != nil && (s.ended.len() > s.Most || !now.Before(g.expires.Add(s.Windows.Cooldown))); g = s.ended.first() {
+	for g := s.ended.first(); g != nil && (s.ended.len() > s.Most || s.over(g, now)); g = s.ended.first() {
 		s.ended.pop()
 		delete(s.granted, g.id)
-		if s.sessions[g.session] == g {
+		if g.session != "" && !g.outlived.Load() {
 			delete(s.sessions, g.session)
 		}
 	}

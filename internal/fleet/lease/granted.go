@@ -4,24 +4,30 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
-// granted is a lease, active or ended and still to be reported about.
+// granted is a lease, active or ended and still to be reported about. What is not said
+// to change does not.
 type granted struct {
-	id            string
-	proxy         *Proxy // as it was granted
-	member        *member
-	era           int64 // of its member
-	shape         *shape
-	target        string
-	session       string // with the selector, as the store finds it
-	key, digest   string // of a request that can be repeated
-	expires       time.Time
-	ttl           time.Duration
-	fence         uint64
-	active, bound bool // bound: not rebound
-	place         int  // in the queue of those that are active
+	id          string
+	proxy       *Proxy // as it was granted
+	member      *member
+	era         int64 // of its member
+	shape       *shape
+	target      string
+	session     string // with the selector, as the store finds it
+	key, digest string // of a request that can be repeated while the lease is active
+	bound       bool   // not rebound
+	fence       uint64
+	outlived    atomic.Bool // a later lease has its session
+
+	// These change under the store's lock, while it is active.
+	active  bool
+	expires time.Time
+	ttl     time.Duration
+	place   int // in the queue of those that are active
 }
 
 // shape is a selector that leases were granted by.

@@ -217,7 +217,7 @@ func (s *Memory) Renew(_ context.Context, id string, ttl time.Duration) (Lease, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.expire()
-	g := s.granted[id]
+	g := s.find(id, now)
 	switch {
 	case g == nil:
 		return Lease{}, ErrUnknown
@@ -254,7 +254,7 @@ func (s *Memory) Report(_ context.Context, id string, result Result, target stri
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.expire()
-	g := s.granted[id]
+	g := s.find(id, now)
 	if g == nil {
 		return ErrUnknown
 	}

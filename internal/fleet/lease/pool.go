@@ -55,6 +55,9 @@ func (p *pool) join(m *member) {
 	p.rerank(at)
 	m.pools = append(m.pools, p)
 	p.enter(m)
+	if !p.ends.IsZero() {
+		p.ends = sooner(p.ends, m.ends)
+	}
 }
 
 // part takes a member out.
@@ -153,7 +156,7 @@ func (p *pool) first(suits func(*member) bool) *member {
 // firstEnd is when the first lease of its members ends if nobody renews it, or earlier;
 // zero if there is none.
 func (p *pool) firstEnd(now time.Time) time.Time {
-	if p.ends.After(now) || p.leases == 0 {
+	if p.leases > 0 && p.ends.After(now) {
 		return p.ends
 	}
 	p.ends = time.Time{}

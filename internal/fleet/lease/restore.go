@@ -2,6 +2,7 @@ package lease
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -56,8 +57,12 @@ func (s *Memory) Restore(state State) error {
 	}
 	for _, saved := range state.Leases {
 		saved.ExpiresAt = earlier(saved.ExpiresAt, now.Add(saved.TTL))
+		if saved.Active = saved.Active && !saved.Gone; !saved.Active {
+			saved.ExpiresAt = earlier(saved.ExpiresAt, now)
+		}
 		s.restore(saved, &state.Proxies[saved.Proxy].Proxy)
 	}
+	slices.SortStableFunc(s.ended.all, func(a, b *granted) int { return a.expires.Compare(b.expires) })
 	return nil
 }
 
@@ -84,7 +89,7 @@ func (s *Memory) restore(saved SavedLease, p *Proxy) {
 		g.member = s.absent(p)
 		g.era = g.member.era.Load()
 	}
-	if saved.Active && !saved.Gone {
+	if saved.Active {
 		s.begin(g)
 		return
 	}

@@ -54,9 +54,16 @@ const SavedEnded = 10_000
 // moment is what a store holds at one moment, to be put into a State without its lock.
 type moment struct {
 	state   State
-	leases  []granted // those that are active, then the others
-	active  int
+	active  []current
+	ended   []*granted
 	members []moved
+}
+
+// current is an active lease with what of it changes.
+type current struct {
+	*granted
+	expires time.Time
+	ttl     time.Duration
 }
 
 // moved is what a member was at the moment.
@@ -69,8 +76,7 @@ type moved struct {
 // with the same bytes. The store is locked while a few bytes of each lease are copied.
 func (s *Memory) State() State {
 	m := s.moment()
-	active := m.leases[:m.active]
-	slices.SortFunc(active, func(a, b granted) int { return cmp.Compare(a.fence, b.fence) })
+	slices.SortFunc(m.active, func(a, b current) int { return cmp.Compare(a.fence, b.fence) })
 	slices.SortFunc(m.members, func(a, b moved) int { return strings.Compare(a.proxy.UID, b.proxy.UID) })
 	slices.SortFunc(m.state.Cooldowns, func(a, b SavedCooldown) int {
 		return cmp.Or(strings.Compare(a.UID, b.UID), strings.Compare(a.Target, b.Target))
@@ -80,31 +86,44 @@ func (s *Memory) State() State {
 		m.state.Proxies = append(m.state.Proxies, SavedProxy{Proxy: *member.proxy, Last: true, Fit: member.fit})
 		places[member.proxy] = len(places)
 	}
-	m.state.Leases = make([]SavedLease, 0, len(m.leases))
-	for i := range m.leases {
-		g := &m.leases[i]
-		place, ok := places[g.proxy]
-		if !ok {
-			place = len(places)
-			m.state.Proxies = append(m.state.Proxies, SavedProxy{Proxy: *g.proxy})
-			places[g.proxy] = place
-		}
-		m.state.Leases = append(m.state.Leases, g.saved(place))
+	m.state.Leases = make([]SavedLease, 0, len(m.active)+len(m.ended))
+	for _, l := range m.active {
+		saved := m.save(l.granted, places)
+		saved.Active, saved.ExpiresAt, saved.TTL, saved.Key, saved.Digest = true, l.expires, l.ttl, l.key, []byte(l.digest)
+		m.state.Leases = append(m.state.Leases, saved)
+	}
+	for _, g := range m.ended {
+		saved := m.save(g, places)
+		saved.ExpiresAt, saved.TTL = g.expires, g.ttl
+		m.state.Leases = append(m.state.Leases, saved)
 	}
 	return m.state
+}
+
+// save returns what of a lease does not change, or may change meanwhile.
+func (m *moment) save(g *granted, places map[*Proxy]int) SavedLease {
+	place, ok := places[g.proxy]
+	if !ok {
+		place = len(places)
+		m.state.Proxies = append(m.state.Proxies, SavedProxy{Proxy: *g.proxy})
+		places[g.proxy] = place
+	}
+	saved := SavedLease{
+		ID: g.id, Proxy: place, Selector: g.shape.Selector, Target: g.target, Fence: g.fence, Rebound: !g.bound, Gone: g.gone(),
+	}
+	if !g.outlived.Load() {
+		saved.Session, _, _ = strings.Cut(g.session, "\x00")
+	}
+	return saved
 }
 
 func (s *Memory) moment() moment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.expire()
-	ended := s.ended.last(SavedEnded)
-	m := moment{state: State{Fence: s.fence}, leases: make([]granted, 0, len(s.due)+len(ended)), active: len(s.due)}
-	for _, g := range append(slices.Clone(s.due), ended...) {
-		m.leases = append(m.leases, *g)
-		if s.sessions[g.session] != g { // a later one is the session's, or was
-			m.leases[len(m.leases)-1].session = ""
-		}
+	m := moment{state: State{Fence: s.fence}, active: make([]current, 0, len(s.due)), ended: s.ended.last(SavedEnded)}
+	for _, g := range s.due {
+		m.active = append(m.active, current{g, g.expires, g.ttl})
 	}
 	for uid, member := range s.members {
 		kept := member.active > 0 || s.Policy == SlowStart
@@ -119,12 +138,4 @@ func (s *Memory) moment() moment {
 		}
 	}
 	return m
-}
-
-func (g *granted) saved(place int) SavedLease {
-	session, _, _ := strings.Cut(g.session, "\x00")
-	return SavedLease{
-		ID: g.id, Proxy: place, Selector: g.shape.Selector, Target: g.target, Session: session, Key: g.key, Digest: []byte(g.digest),
-		ExpiresAt: g.expires, TTL: g.ttl, Fence: g.fence, Active: g.active, Rebound: !g.bound, Gone: g.gone(),
-	}
 }
