@@ -58,6 +58,7 @@ type state struct {
 	reason         string
 	draining       bool
 	blocked        bool
+	judged         bool // what probes say tells most
 	instance, host string
 }
 
@@ -70,7 +71,16 @@ func stateOf(p *egress_v1alpha1.Proxy) state {
 	if c := lifecycle.Condition(p, egress_v1alpha1.Provisioned); c != nil {
 		s.reason = c.Reason
 	}
+	if h := lifecycle.Condition(p, egress_v1alpha1.Healthy); h != nil && s.settled() {
+		s.judged, s.reason = true, h.Reason
+	}
 	return s
+}
+
+// settled says whether there is nothing to tell of the instance but that it runs.
+func (s state) settled() bool {
+	runs := s.reason == egress_v1alpha1.ReasonCreated || s.reason == egress_v1alpha1.ReasonExternalEndpoint
+	return runs && (s.phase == egress_v1alpha1.PhaseReady || s.phase == egress_v1alpha1.PhaseUnhealthy)
 }
 
 // trouble says whether somebody should look.
@@ -91,6 +101,8 @@ func (s state) message(p *egress_v1alpha1.Proxy) string {
 		name = egress_v1alpha1.DeletionBlocked
 	case s.draining:
 		name = egress_v1alpha1.Draining
+	case s.judged:
+		name = egress_v1alpha1.Healthy
 	}
 	if c := lifecycle.Condition(p, name); c != nil {
 		return c.Message

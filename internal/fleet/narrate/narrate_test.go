@@ -40,6 +40,11 @@ func proxy(phase egress_v1alpha1.Phase, reason, message string, change ...func(*
 
 func TestChangesAreTold(t *testing.T) {
 	runs := proxy(egress_v1alpha1.PhaseProvisioned, egress_v1alpha1.ReasonCreated, "its instance runs")
+	judged := func(phase egress_v1alpha1.Phase, reason, message string) *egress_v1alpha1.Proxy {
+		return proxy(phase, egress_v1alpha1.ReasonCreated, "its instance runs", func(p *egress_v1alpha1.Proxy) {
+			p.Status.Conditions = append(p.Status.Conditions, meta_v1.Condition{Type: egress_v1alpha1.Healthy, Reason: reason, Message: message})
+		})
+	}
 	for name, c := range map[string]struct {
 		before, after *egress_v1alpha1.Proxy
 		want          []string // parts of the line; none for no line
@@ -49,6 +54,19 @@ func TestChangesAreTold(t *testing.T) {
 			[]string{"level=INFO", `msg="proxy changed" object=crawl/one state=Provisioned reason=Created message="its instance runs"`},
 		},
 		"a text": {runs, proxy(egress_v1alpha1.PhaseProvisioned, egress_v1alpha1.ReasonCreated, "its instance runs well"), nil},
+		"unhealthy": {
+			judged(egress_v1alpha1.PhaseReady, egress_v1alpha1.ReasonProbeOK, "well"), judged(egress_v1alpha1.PhaseUnhealthy, egress_v1alpha1.ReasonAuthFailed, "407"),
+			[]string{"level=WARN", "state=Unhealthy reason=AuthFailed message=407"},
+		},
+		"unhealthy for another reason": {
+			judged(egress_v1alpha1.PhaseUnhealthy, egress_v1alpha1.ReasonProbeFailed, "refused"), judged(egress_v1alpha1.PhaseUnhealthy, egress_v1alpha1.ReasonAuthFailed, "407"),
+			[]string{"level=WARN", "reason=AuthFailed message=407"},
+		},
+		"well again": {
+			judged(egress_v1alpha1.PhaseUnhealthy, egress_v1alpha1.ReasonAuthFailed, "407"), judged(egress_v1alpha1.PhaseReady, egress_v1alpha1.ReasonProbeOK, "38 ms"),
+			[]string{"level=INFO", `state=Ready reason=ProbeOK message="38 ms"`},
+		},
+		"another latency": {judged(egress_v1alpha1.PhaseReady, egress_v1alpha1.ReasonProbeOK, "38 ms"), judged(egress_v1alpha1.PhaseReady, egress_v1alpha1.ReasonProbeOK, "90 ms"), nil},
 		"refused": {
 			runs, proxy(egress_v1alpha1.PhaseFailed, egress_v1alpha1.ReasonPermanentError, "no such zone"),
 			[]string{"level=WARN", "reason=PermanentError", `message="no such zone"`},
