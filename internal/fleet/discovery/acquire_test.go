@@ -160,6 +160,26 @@ func TestAProxyThatHasJustChanged(t *testing.T) {
 	}
 }
 
+// TestLeadLostWhileGranting: what was granted by a process that no longer leads is given
+// back, and nobody is told of it.
+func TestLeadLostWhileGranting(t *testing.T) {
+	asked := 0
+	w := start(t, func(_ *world, o *discovery.Options) {
+		o.Serving = func() error {
+			if asked++; asked > 1 {
+				return discovery.ErrNotLeading
+			}
+			return nil
+		}
+	})
+
+	w.ask(t, "POST", "/v1/leases", `{}`).want(t, 503, "error", "not_leading", "leaseID", nil)
+
+	if counts, _ := w.store.Counts(t.Context()); len(counts) != 0 {
+		t.Errorf("leases are left: %v", counts)
+	}
+}
+
 // TestProxyGone: renewing a lease on a proxy that was replaced says so.
 func TestProxyGone(t *testing.T) {
 	w := start(t)

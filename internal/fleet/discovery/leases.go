@@ -106,6 +106,10 @@ func (a *API) fit(ctx context.Context, r lease.Request, wait time.Duration) (lea
 		if err != nil {
 			return lease.Lease{}, nil, err
 		}
+		if err := a.serving(); err != nil { // any more: another process may grant the same proxy
+			_ = a.Store.Release(ctx, l.ID) // if not, it ends by itself
+			return lease.Lease{}, nil, err
+		}
 		if o := a.Book.ByUID(l.Proxy.UID); o != nil && o.Lease.Instance == l.Proxy.Instance {
 			return l, o, nil
 		}
