@@ -25,7 +25,7 @@ func TestGo(t *testing.T) {
 	schemes := make(map[string]bool)
 	page := 1
 	for {
-		l, err := w.Client().Acquire(t.Context(), egress.Request{Target: it.Host(), TTL: 3 * time.Second})
+		l, err := w.Client().Acquire(t.Context(), egress.Request{Target: it.Host(), TTL: 5 * time.Second})
 		if errors.Is(err, egress.ErrNoMatch) {
 			break
 		}
