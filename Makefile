@@ -137,9 +137,10 @@ bench-postgres: build postgres pgbouncer ## Compare the PostgreSQL router with P
 	GATEHOUSE_BIN=$(BIN)/gatehouse go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 120m ./test/bench/postgres
 
 .PHONY: bench-fleet
-bench-fleet: redis ## A thousand Proxies created under a limit of requests, in synthetic time; ten thousand probed; the spec hash; the forward proxy; the lease API and Redis
+bench-fleet: redis ## A thousand Proxies created under a limit of requests, in synthetic time; ten thousand probed; the spec hash; the forward proxy; the lease API and Redis; the super-proxy beside squid
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 3x ./test/bench/fleet
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x ./test/bench/fleet/probes
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 5x ./test/bench/egress
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count 5 ./internal/fleet/lifecycle ./internal/fleet/forward ./internal/fleet/lease
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 100000x -count 3 ./internal/fleet/discovery
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 100000x -count 3 ./internal/fleet/lease/redis

@@ -194,7 +194,7 @@ func (s *site) tryCurl(t *testing.T, args ...string) (string, error) {
 // ask reads a page of the admin or metrics address.
 func ask(t *testing.T, url string) (int, string) {
 	t.Helper()
-	resp, err := http.Get(url) //nolint:noctx // of a test, on loopback
+	resp, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
