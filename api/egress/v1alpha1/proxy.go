@@ -248,8 +248,8 @@ type Lifecycle struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be a duration from 10s to 24h, for example 15m"
 	// +optional
 	ProvisioningTimeout *meta_v1.Duration `json:"provisioningTimeout,omitempty"`
-	// ReplaceOnUnhealthyAfter replaces an instance whose probes have failed for so long:
-	// from 1m to 8760h; 0s or absent never does.
+	// ReplaceOnUnhealthyAfter replaces an instance whose probes have failed for so long,
+	// unless most of the fleet fails: from 1m to 8760h; 0s or absent never does.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && (duration(self) == duration('0s') || (duration(self) >= duration('1m') && duration(self) <= duration('8760h')))",message="must be 0s, or a duration from 1m to 8760h, for example 30m"

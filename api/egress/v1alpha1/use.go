@@ -86,7 +86,9 @@ type HealthCheck struct {
 	// +optional
 	ExpectedStatus []StatusCode `json:"expectedStatus,omitempty"`
 	// VerifyEgressIP says that url answers with nothing but the address that it sees, and
-	// that it must be the one in the status: not that of another proxy, or of the operator.
+	// that it must be the proxy's: of an instance that has an external address, status.ip;
+	// else the one that the first good probe sees, which then is status.egressIP. To let
+	// another one be right, turn this off and on again.
 	// +optional
 	VerifyEgressIP bool `json:"verifyEgressIP,omitempty"`
 }

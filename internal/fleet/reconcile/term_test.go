@@ -134,7 +134,7 @@ func steadily(string) health.Result {
 // what is written.
 func TestTenIdleMinutesOfProbesWriteNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := fleetOfSize(500)
+		w := fleetOfSize(200)
 		m, end := lead(t, w, steadily)
 		time.Sleep(2 * time.Minute)
 		m.ready()
@@ -161,6 +161,22 @@ type jittery struct {
 	at       map[string]time.Time
 	good     map[string]int
 	expected int
+	busy     time.Time // until the last probe is over
+}
+
+// quiet waits for a moment without a probe, and returns how many writes the rule demanded
+// until then.
+func (j *jittery) quiet() int {
+	for {
+		synctest.Wait()
+		j.mu.Lock()
+		expected, busy := j.expected, !time.Now().After(j.busy)
+		j.mu.Unlock()
+		if !busy {
+			return expected
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func (j *jittery) probe(key string) health.Result {
@@ -172,6 +188,9 @@ func (j *jittery) probe(key string) health.Result {
 	}
 	j.good[key]++
 	now := time.Now().Add(latency) // when it ends
+	if now.After(j.busy) {
+		j.busy = now
+	}
 	step, old := (latency - j.reported[key]).Abs(), j.reported[key]
 	first := j.good[key] == 2 // as many as make a verdict
 	if first || j.good[key] > 2 && step > 20*time.Millisecond && 2*step > old && now.Sub(j.at[key]) >= time.Minute {
@@ -190,13 +209,19 @@ func TestAJitteryTargetIsWrittenAsTheRuleSays(t *testing.T) {
 		defer end()
 		time.Sleep(2 * time.Minute)
 		m.ready()
+		expected := j.quiet()
 		m.writes()
-		before, expected := m.e.Writes(), j.expected
+		before := m.e.Writes()
 		time.Sleep(10 * time.Minute)
+		want := j.quiet() - expected
 		n, after := m.writes(), m.e.Writes()
-		if want := j.expected - expected; n != want || after[health.LatencyChange]-before[health.LatencyChange] != n || want == 0 {
+		if n != want || after[health.LatencyChange]-before[health.LatencyChange] != n || want == 0 {
 			t.Errorf("%d writes, the rule demands %d; causes %v, before %v", n, want, after, before)
 		}
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		m.w.mu.Lock()
+		defer m.w.mu.Unlock()
 		for k, p := range m.w.proxies {
 			if p.Status.LatencyMillis != j.reported[k.String()].Milliseconds() {
 				t.Errorf("%s: %d ms, reported %s", k, p.Status.LatencyMillis, j.reported[k.String()])
