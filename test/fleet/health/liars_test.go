@@ -46,7 +46,7 @@ func object(name string, at net.Addr, r row) *egress_v1alpha1.Proxy {
 		p.Spec.TLS = &egress_v1alpha1.TLS{CASecretRef: &egress_v1alpha1.LocalRef{Name: "ca"}}
 	}
 	if r.want == health.Timeout {
-		p.Spec.HealthCheck.Timeout.Duration = time.Second
+		p.Spec.HealthCheck.Timeout.Duration = 3 * time.Second
 	}
 	if r.edit != nil {
 		r.edit(p)
