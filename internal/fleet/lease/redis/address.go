@@ -81,7 +81,11 @@ func (a *address) host(text string) error {
 		host, port = h, p
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
-	host = strings.Trim(host, "[]")
+	bare := strings.Trim(host, "[]")
+	if strings.Contains(bare, ":") && net.ParseIP(bare) == nil {
+		bare = ""
+	}
+	host = bare
 	if err != nil || n == 0 || host == "" || strings.ContainsAny(host, " ,/") {
 		return fmt.Errorf("%q must be HOST or HOST:PORT; further servers are named by ?addr=HOST:PORT", text)
 	}

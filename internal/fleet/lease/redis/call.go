@@ -29,15 +29,20 @@ type answer []any
 func (s *Store) run(ctx context.Context, c call) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	perhaps := false
 	for tries := 0; ; {
 		a, err := s.once(ctx, c)
+		perhaps = perhaps || err != nil && lost(err)
 		switch {
 		case err == nil && a.is("more"):
 			continue
 		case err == nil:
 			return a, nil
 		case tries == 1 || !lost(err) || ctx.Err() != nil:
-			return nil, s.unavailable(err)
+			if err = s.unavailable(err); perhaps {
+				err = &perhapsError{err}
+			}
+			return nil, err
 		}
 		tries++
 		if c.again > 0 {
@@ -45,6 +50,11 @@ func (s *Store) run(ctx context.Context, c call) (answer, error) {
 		}
 	}
 }
+
+// perhapsError is of a call that was perhaps carried out.
+type perhapsError struct{ error }
+
+func (e *perhapsError) Unwrap() error { return e.error }
 
 // once makes a call, by the script's hash if the server knows it.
 func (s *Store) once(ctx context.Context, c call) (answer, error) {
@@ -56,7 +66,7 @@ func (s *Store) once(ctx context.Context, c call) (answer, error) {
 		return nil, err
 	}
 	a, ok := got.([]any)
-	if !ok || a[0] == nil {
+	if !ok || len(a) == 0 {
 		return nil, errNonsense
 	}
 	return a, nil
@@ -113,7 +123,7 @@ func (e *unconfirmedError) Error() string {
 	return fmt.Sprintf("%d of the %d replicas of wait-replicas confirmed it in time", e.got, e.want)
 }
 
-// lost says whether nobody knows if a call was carried out.
+// lost says whether nobody knows if a call was carried out, or is there to stay.
 func lost(err error) bool {
 	if _, ok := errors.AsType[goredis.Error](err); ok || errors.Is(err, goredis.ErrPoolTimeout) {
 		return false
@@ -121,14 +131,12 @@ func lost(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return false
 	}
-	if _, ok := errors.AsType[*unconfirmedError](err); ok {
-		return false
-	}
 	return !errors.Is(err, errNonsense)
 }
 
 // unavailable says why nobody knows what is leased.
 func (s *Store) unavailable(err error) error {
+	s.given.suspect()
 	for _, r := range remedies {
 		if goredis.HasErrorPrefix(err, r.prefix) {
 			return fmt.Errorf("%w: %s: %w (%s)", lease.ErrUnavailable, s.where(), err, r.remedy)

@@ -73,6 +73,7 @@ type Store struct {
 	touched touches
 	docs    docs
 	teller  teller
+	given   given
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }

@@ -30,8 +30,8 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Lease, erro
 	}
 	a, err := s.run(ctx, c)
 	if err != nil {
-		if r.Key == "" {
-			s.teller.abandon(id)
+		if _, perhaps := errors.AsType[*perhapsError](err); perhaps && r.Key == "" {
+			s.given.abandon(id)
 		}
 		return lease.Lease{}, err
 	}
@@ -94,9 +94,10 @@ func (s *Store) Renew(ctx context.Context, id string, ttl time.Duration) (lease.
 	return s.granted(a)
 }
 
-// Release implements lease.Store.
+// Release implements lease.Store. A server that fails may forget it, and is told again.
 func (s *Store) Release(ctx context.Context, id string) error {
-	return s.expect(ctx, call{script: s.scripts.release, args: []any{s.time(), id}}, "released")
+	s.given.release(id)
+	return s.end(ctx, id)
 }
 
 // Report implements lease.Store.

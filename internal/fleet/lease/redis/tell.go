@@ -26,14 +26,10 @@ type teller struct {
 	behind     bool  // the server was not told all
 	proxies    map[string]lease.Proxy
 	removed    map[string]bool
-	abandoned  []string // leases that were perhaps granted
 }
 
-// Bounds of what is remembered.
-const (
-	maxRemoved   = 1 << 14
-	maxAbandoned = 1 << 12
-)
+// maxRemoved bounds what is remembered.
+const maxRemoved = 1 << 14
 
 func newTeller() teller {
 	return teller{id: lease.NewID(), proxies: map[string]lease.Proxy{}, removed: map[string]bool{}}
@@ -140,23 +136,6 @@ func (t *teller) note(term, told int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.term, t.told = max(t.term, term), max(t.told, told)
-}
-
-// abandon notes a lease that nobody has the ID of.
-func (t *teller) abandon(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.abandoned) < maxAbandoned {
-		t.abandoned = append(t.abandoned, id)
-	}
-}
-
-// takeAbandoned returns them, once.
-func (t *teller) takeAbandoned() (ids []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	ids, t.abandoned = t.abandoned, nil
-	return ids
 }
 
 // seen is what the server is known to have been told.

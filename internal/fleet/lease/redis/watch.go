@@ -44,10 +44,8 @@ func (s *Store) look(ctx context.Context) error {
 	if !a.is("told") {
 		return s.unknown(a)
 	}
-	for _, id := range s.teller.takeAbandoned() {
-		if err := s.Release(ctx, id); err != nil {
-			s.teller.abandon(id)
-		}
+	if err := s.endAgain(ctx); err != nil {
+		return err
 	}
 	if !s.teller.lacks(term, told, a.text(1), a.number(2), a.number(3)) {
 		return nil

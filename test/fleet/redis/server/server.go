@@ -72,6 +72,9 @@ func Start(tb testing.TB, o Options) *Server {
 	logging.Disable() // or the client says that the server is not there yet
 	s.client = goredis.NewClient(&goredis.Options{Addr: s.Address, MaxRetries: -1, DialerRetries: 1})
 	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("%s, %v, said:\n%s", s.Address, s.running.ProcessState, s.log)
+		}
 		s.Kill()
 		_ = s.client.Close()
 	})

@@ -1,0 +1,85 @@
+package redis
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// given is what a server that fails may keep for ever or lose: leases that were perhaps
+// granted, which nobody has, and those that ended last, which it may not remember.
+type given struct {
+	mu        sync.Mutex
+	abandoned []string
+	released  []string // a ring
+	next      int
+	doubt     bool // a call failed since all this was told again
+}
+
+// Bounds of what is remembered.
+const (
+	maxAbandoned = 1 << 12
+	maxReleased  = 1 << 12
+)
+
+// abandon notes a lease that nobody has the ID of.
+func (g *given) abandon(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.abandoned) < maxAbandoned {
+		g.abandoned = append(g.abandoned, id)
+	}
+}
+
+// release notes a lease that ended.
+func (g *given) release(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.released) < maxReleased {
+		g.released = append(g.released, id)
+		return
+	}
+	g.released[g.next] = id
+	g.next = (g.next + 1) % maxReleased
+}
+
+func (g *given) suspect() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.doubt = true
+}
+
+// take returns what is to be ended: leases that nobody has, once, and those that ended if
+// the server may have forgotten it.
+func (g *given) take() (abandoned, released []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	abandoned, g.abandoned = g.abandoned, nil
+	if g.doubt {
+		released, g.doubt = slices.Clone(g.released), false
+	}
+	return abandoned, released
+}
+
+// endAgain ends what a server that answers again may take for active.
+func (s *Store) endAgain(ctx context.Context) error {
+	abandoned, released := s.given.take()
+	for i, id := range abandoned {
+		if err := s.Release(ctx, id); err != nil {
+			for _, id := range abandoned[i:] {
+				s.given.abandon(id)
+			}
+			return err
+		}
+	}
+	for _, id := range released {
+		if err := s.end(ctx, id); err != nil {
+			return err // and the doubt is there again
+		}
+	}
+	return nil
+}
+
+func (s *Store) end(ctx context.Context, id string) error {
+	return s.expect(ctx, call{script: s.scripts.release, args: []any{s.time(), id}}, "released")
+}
