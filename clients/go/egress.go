@@ -99,6 +99,18 @@ type Proxy struct {
 	// none.
 	Username string `json:"username"`
 	Password string `json:"password"`
+	// TLS is told with a lease only, and nil where the host and the system's authorities
+	// verify a proxy of scheme https.
+	TLS *ProxyTLS `json:"tls"`
+}
+
+// ProxyTLS is how a proxy of scheme https is verified.
+type ProxyTLS struct {
+	// ServerName is what its certificate is for; empty for the host.
+	ServerName string `json:"serverName"`
+	// CA is the authorities' certificates in PEM; empty for the system's.
+	CA                 string `json:"ca"`
+	InsecureSkipVerify bool   `json:"insecureSkipVerify"`
 }
 
 // ID is how Request.Exclude names it.

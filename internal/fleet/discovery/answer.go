@@ -30,6 +30,15 @@ type proxyAnswer struct {
 	// Both are absent where the proxy asks for none, and for everybody without a lease.
 	Username string `json:"username,omitempty"`
 	Password string `json:"password,omitempty"`
+	// TLS is absent where its host and the system's authorities verify it, and without a lease.
+	TLS *tlsAnswer `json:"tls,omitempty"`
+}
+
+// tlsAnswer is how a proxy of scheme https is verified.
+type tlsAnswer struct {
+	ServerName         string `json:"serverName,omitempty"`
+	CA                 string `json:"ca,omitempty"`
+	InsecureSkipVerify bool   `json:"insecureSkipVerify,omitempty"`
 }
 
 type proxiesAnswer struct {
@@ -87,6 +96,9 @@ func (p *proxyAnswer) authority() string { return net.JoinHostPort(p.Host, strco
 // leasedProxy describes a proxy to whom a lease on it was granted.
 func leasedProxy(o *offer.Offer, l *lease.Lease, active int) proxyAnswer {
 	p := proxyOf(o, active)
+	if t := o.TLS; t != nil {
+		p.TLS = &tlsAnswer{t.ServerName, string(t.CA), t.InsecureSkipVerify}
+	}
 	if c := o.ForLease(l.ID, l.ExpiresAt); c != (offer.Credentials{}) {
 		p.Username, p.Password = c.Username, c.Password
 		p.URL = p.Scheme + "://" + url.UserPassword(c.Username, c.Password).String() + "@" + p.authority()

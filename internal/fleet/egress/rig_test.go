@@ -2,6 +2,8 @@ package egress
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/pem"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -142,6 +144,9 @@ func (w *world) add(name string, last int, change ...func(*egress_v1alpha1.Proxy
 func (w *world) offer(p *egress_v1alpha1.Proxy) {
 	w.t.Helper()
 	o := offer.Of(p, &core_v1.Secret{Data: map[string][]byte{"lease-key": leaseKey}})
+	if ca := p.Annotations["ca"]; ca != "" {
+		o.TLS = &offer.TLS{CA: []byte(ca)}
+	}
 	w.mu.Lock()
 	w.offers[string(p.UID)] = o
 	w.mu.Unlock()
@@ -279,6 +284,12 @@ func (w *world) active() (n int) {
 // speaks makes a proxy of a scheme.
 func speaks(scheme string) func(*egress_v1alpha1.Proxy, *forward.Config) {
 	return func(p *egress_v1alpha1.Proxy, c *forward.Config) {
+		if scheme == "https" {
+			made := httptest.NewTLSServer(nil) // whose certificate is for 127.0.0.1
+			made.Close()
+			c.TLS = &tls.Config{Certificates: made.TLS.Certificates}
+			p.Annotations = map[string]string{"ca": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made.Certificate().Raw}))}
+		}
 		p.Spec.Endpoint.Scheme, c.OnlySOCKS = egress_v1alpha1.Scheme(scheme), scheme == "socks5"
 	}
 }

@@ -217,7 +217,7 @@ func TestClientsOfSOCKS(t *testing.T) {
 
 // Proxies of every scheme are gone by, for tunnels and for plain HTTP.
 func TestSchemesOfProxies(t *testing.T) {
-	for _, scheme := range []string{hop.HTTP, hop.SOCKS} {
+	for _, scheme := range []string{hop.HTTP, hop.HTTPS, hop.SOCKS} {
 		t.Run(scheme, func(t *testing.T) {
 			w := newWorld(t)
 			w.add("px-1", 11, speaks(scheme))

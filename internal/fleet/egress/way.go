@@ -2,6 +2,7 @@ package egress
 
 import (
 	"crypto/tls"
+	"fmt"
 
 	client "github.com/gatehouse-proxy/gatehouse/clients/go"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/egress/hop"
@@ -13,6 +14,13 @@ func proxyOf(p client.Proxy) (hop.Proxy, error) {
 	if p.Scheme != hop.HTTPS {
 		return way, nil
 	}
-	way.TLS = &tls.Config{}
+	if p.TLS == nil {
+		return way, nil
+	}
+	roots, err := hop.Authorities(p.TLS.CA)
+	if err != nil {
+		return way, fmt.Errorf("the authorities of proxy %s: %w", p.ID(), err)
+	}
+	way.TLS = &tls.Config{ServerName: p.TLS.ServerName, RootCAs: roots, InsecureSkipVerify: p.TLS.InsecureSkipVerify} //nolint:gosec // as its owner asks
 	return way, nil
 }

@@ -28,7 +28,20 @@ type Offer struct {
 	Why     Why
 	Message string
 
+	// TLS is how a proxy of scheme https is verified; nil is by its host and the system's
+	// authorities.
+	TLS *TLS
+
 	keys keys
+}
+
+// TLS is how a proxy of scheme https is verified by those who lease it.
+type TLS struct {
+	// ServerName is empty for the host.
+	ServerName string
+	// CA is the authorities' certificates in PEM; nil for the system's.
+	CA                 []byte
+	InsecureSkipVerify bool
 }
 
 // Why says whether a Proxy is offered.

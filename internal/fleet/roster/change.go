@@ -39,6 +39,9 @@ func (r *Roster) proxyChanged(ctx context.Context, key types.NamespacedName) (do
 	if named.ca != nil {
 		ca = named.ca.Data[core_v1.ServiceAccountRootCAKey]
 	}
+	if t := p.Spec.TLS; t != nil {
+		e.offer.TLS = &offer.TLS{ServerName: t.ServerName, CA: ca, InsecureSkipVerify: t.InsecureSkipVerify}
+	}
 	e.probe, e.probed = health.FromProxy(p, e.offer, ca, r.CheckURL)
 	r.put(e)
 	r.tell(ctx, string(p.UID))
