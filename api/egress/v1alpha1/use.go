@@ -46,7 +46,7 @@ type Capacity struct {
 
 // HealthCheck is how probes find out whether a proxy works: a GET of a URL through it.
 //
-// +kubebuilder:validation:XValidation:rule="duration(has(self.timeout) ? self.timeout : '5s') < duration(has(self.interval) ? self.interval : '30s')",message="timeout (5s by default) must be less than interval (30s by default)"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeout) || duration(self.timeout) < duration(has(self.interval) ? self.interval : '30s')",message="timeout must be less than interval (30s by default)"
 // +kubebuilder:validation:XValidation:rule="!(has(self.verifyEgressIP) && self.verifyEgressIP) || has(self.url)",message="verifyEgressIP needs a url that answers with the address that it sees"
 type HealthCheck struct {
 	// URL is asked through the proxy: http, or https through a tunnel. Default the one that
@@ -63,7 +63,7 @@ type HealthCheck struct {
 	// +optional
 	Interval *meta_v1.Duration `json:"interval,omitempty"`
 	// Timeout bounds one probe, to the last byte: from 100ms to 1m, and less than interval.
-	// Default 5s.
+	// Default 5s, and half of an interval below 10s.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('100ms') && duration(self) <= duration('1m')",message="must be a duration from 100ms to 1m, for example 5s"

@@ -60,8 +60,9 @@ func checkOf(h *egress_v1alpha1.HealthCheck, defaultURL string) Check {
 	if h == nil {
 		h = &egress_v1alpha1.HealthCheck{}
 	}
+	interval := span(h.Interval, DefaultInterval)
 	c := Check{
-		URL: cmp.Or(h.URL, defaultURL), Interval: span(h.Interval, DefaultInterval), Timeout: span(h.Timeout, DefaultTimeout),
+		URL: cmp.Or(h.URL, defaultURL), Interval: interval, Timeout: span(h.Timeout, min(DefaultTimeout, interval/2)),
 		SuccessThreshold: int(cmp.Or(h.SuccessThreshold, DefaultSuccessThreshold)),
 		FailureThreshold: int(cmp.Or(h.FailureThreshold, DefaultFailureThreshold)),
 		VerifyEgress:     h.VerifyEgressIP && h.URL != "",

@@ -55,6 +55,16 @@ func TestWhatIsProbedByDefault(t *testing.T) {
 	}
 }
 
+// TestAShortIntervalHasAShortTimeout, so that no probe outlasts its turn.
+func TestAShortIntervalHasAShortTimeout(t *testing.T) {
+	got, _ := from(running(func(p *egress_v1alpha1.Proxy) {
+		p.Spec.HealthCheck = &egress_v1alpha1.HealthCheck{Interval: &meta_v1.Duration{Duration: 5 * time.Second}}
+	}), nil)
+	if got.Check.Timeout != 2500*time.Millisecond {
+		t.Errorf("the timeout is %s", got.Check.Timeout)
+	}
+}
+
 func TestWhatIsProbedAsTheSpecSays(t *testing.T) {
 	p := running(external("proxy.example"), func(p *egress_v1alpha1.Proxy) {
 		p.Spec.HealthCheck = &egress_v1alpha1.HealthCheck{

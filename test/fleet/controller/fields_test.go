@@ -13,6 +13,7 @@ var good = map[string]string{
 	"an IPv6 address": "{mode: External, endpoint: {host: '2001:db8::1', port: 65535, scheme: https}, auth: {secretRef: {name: a}}}",
 	"everything of leases": `{mode: External, endpoint: {host: proxy.example.org, scheme: https}, tls: {serverName: proxy.internal, caSecretRef: {name: ca}}, attributes: {country: de, asn: '15169', kind: datacenter, empty: ''},
   capacity: {maxLeases: 10, perTarget: 2}, healthCheck: {url: 'https://probe.example/204?a=b', interval: 1m, timeout: 1.5s, successThreshold: 1, failureThreshold: 5, expectedStatus: [200, 204], verifyEgressIP: true}}`,
+	"often":             "{mode: Managed, provider: process, healthCheck: {interval: 5s}}",
 	"replaced when ill": "{mode: Managed, provider: process, healthCheck: {}, lifecycle: {replaceOnUnhealthyAfter: 10m}}",
 	"a name":            "{mode: External, endpoint: {host: Proxy-1.example.org.}}",
 }
@@ -125,7 +126,7 @@ var bad = []struct{ field, words, spec string }{
 	{"spec.healthCheck.interval", "must be of type string", "{mode: Managed, provider: process, healthCheck: {interval: 30}}"},
 	{"spec.healthCheck.timeout", "must be a duration from 100ms to 1m", "{mode: Managed, provider: process, healthCheck: {timeout: 0s}}"},
 	{"spec.healthCheck", "must be less than interval", "{mode: Managed, provider: process, healthCheck: {timeout: 30s}}"},
-	{"spec.healthCheck", "must be less than interval", "{mode: Managed, provider: process, healthCheck: {interval: 5s}}"},
+	{"spec.healthCheck", "must be less than interval", "{mode: Managed, provider: process, healthCheck: {interval: 5s, timeout: 5s}}"},
 	{"spec.healthCheck.successThreshold", "greater than or equal to 1", "{mode: Managed, provider: process, healthCheck: {successThreshold: 0}}"},
 	{"spec.healthCheck.failureThreshold", "less than or equal to 20", "{mode: Managed, provider: process, healthCheck: {failureThreshold: 21}}"},
 	{"spec.healthCheck.expectedStatus", "", "{mode: Managed, provider: process, healthCheck: {expectedStatus: []}}"},
