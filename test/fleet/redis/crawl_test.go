@@ -186,11 +186,21 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
+// answers waits until a store does: it looks each second whether it can connect again.
+func answers(t *testing.T, s *redis.Store) {
+	t.Helper()
+	until(t, "the store answers", func() bool {
+		_, err := s.Counts(t.Context())
+		return err == nil
+	})
+}
+
 // empties gives all leases back, and waits until the store has none: each that was ever
 // granted is accounted for.
 func (c *crawl) empties(s *redis.Store) {
 	c.t.Helper()
 	c.end()
+	answers(c.t, s)
 	for _, id := range slices.AppendSeq(c.perhaps, maps.Keys(c.held)) {
 		if err := s.Release(c.t.Context(), id); err != nil {
 			c.t.Errorf("release: %v", err)

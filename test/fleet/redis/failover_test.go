@@ -68,6 +68,7 @@ func TestFailover(t *testing.T) {
 	c.suffers()
 	p.front.turn(p.replica.Address)
 	c.goesOn(200)
+	answers(t, two)
 	if _, err := two.Renew(t.Context(), safe.ID, time.Hour); err != nil {
 		t.Errorf("a lease that the replica had: %v", err)
 	}

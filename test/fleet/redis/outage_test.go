@@ -42,6 +42,7 @@ func TestRestart(t *testing.T) {
 				s.Start(t)
 				c.goesOn(200)
 			}
+			answers(t, two)
 			if _, err := two.Renew(t.Context(), kept.ID, time.Hour); err != nil {
 				t.Errorf("a lease did not outlive the restarts: %v", err)
 			}
