@@ -261,3 +261,27 @@ func TestRetryOfOtherPools(t *testing.T) {
 		t.Errorf("retry after %v of a store that is full, must %v", after, sooner.TTL)
 	}
 }
+
+// TestSessionSurvives: after a restart a session is where it was last, whatever other
+// leases it had.
+func TestSessionSurvives(t *testing.T) {
+	store, _ := group(t, lease.LeastLeases, 2)
+	q := lease.Request{Session: "s"}
+	first := acquire(t, store, q)
+	if err := store.Report(t.Context(), first.ID, lease.Banned, "a.example"); err != nil {
+		t.Fatal(err)
+	}
+	last := acquire(t, store, lease.Request{Session: "s", Target: "a.example"})
+	if err := store.Release(t.Context(), first.ID); err != nil {
+		t.Fatal(err)
+	}
+	next := lease.NewMemory(lease.Options{Now: store.Now})
+	if err := next.Restore(store.State()); err != nil {
+		t.Fatal(err)
+	}
+	join(t, next, 0)
+	join(t, next, 1)
+	if got := acquire(t, next, q); got.Proxy.UID != last.Proxy.UID || got.Rebound || got.Fence != last.Fence+1 {
+		t.Errorf("got %+v, must be on proxy %s with fence %d", got, last.Proxy.UID, last.Fence+1)
+	}
+}

@@ -79,7 +79,6 @@ func (s *Memory) restore(saved SavedLease, p *Proxy) {
 		id: saved.ID, proxy: p, shape: s.pool(saved.Selector).shape, target: saved.Target, key: saved.Key, digest: string(saved.Digest),
 		expires: saved.ExpiresAt, ttl: saved.TTL, fence: saved.Fence, bound: !saved.Rebound,
 	}
-	s.fence = max(s.fence, g.fence)
 	if saved.Session != "" {
 		g.session = sessionKey(saved.Session, g.shape)
 	}

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -262,6 +259,65 @@ func TestHangUp(t *testing.T) {
 	})
 }
 
+// TestHeadHangsUp: who stood behind one that hung up is served when time frees a proxy,
+// though it has never asked the store.
+func TestHeadHangsUp(t *testing.T) {
+	bubble(t, lease.WaitOptions{}, 1, func(l lines) {
+		l.hold(5 * time.Second)
+		ctx, hangUp := context.WithCancel(l.Context())
+		l.wait(ctx, lease.Request{}, lease.MaxWait)
+		second := l.wait(l.Context(), lease.Request{}, lease.MaxWait)
+		hangUp()
+		time.Sleep(6 * time.Second)
+		if l.granted(second); second.after != 5*time.Second {
+			l.Errorf("served after %v, must 5s", second.after)
+		}
+	})
+}
+
+// late is a store whose answers take a while to arrive.
+type late struct{ *lease.Memory }
+
+func (s late) Acquire(ctx context.Context, r lease.Request) (lease.Lease, error) {
+	got, err := s.Memory.Acquire(ctx, r)
+	time.Sleep(10 * time.Millisecond)
+	return got, err
+}
+
+// TestHangUpAtTheGrant: a lease whose grant nobody heard is given back, unless its key
+// will find it.
+func TestHangUpAtTheGrant(t *testing.T) {
+	for key, want := range map[string]int{"": 0, "k": 1} {
+		bubble(t, lease.WaitOptions{}, 1, func(l lines) {
+			slow := lines{l.T, lease.NewWaiting(late{l.memory}, lease.WaitOptions{}), l.memory}
+			ctx, hangUp := context.WithCancel(l.Context())
+			slow.wait(ctx, lease.Request{Key: key}, 0)
+			hangUp()
+			time.Sleep(20 * time.Millisecond)
+			if n := load(l.T, l.memory, "0"); n != want {
+				l.Errorf("%d leases with key %q, must be %d", n, key, want)
+			}
+		})
+	}
+}
+
+// TestFreedMeanwhile: what is freed after the store has refused, and before the one who
+// asked knows, is not lost on it.
+func TestFreedMeanwhile(t *testing.T) {
+	bubble(t, lease.WaitOptions{}, 1, func(l lines) {
+		slow := lines{l.T, lease.NewWaiting(late{l.memory}, lease.WaitOptions{}), l.memory}
+		held := l.hold(time.Hour)
+		a := slow.wait(l.Context(), lease.Request{}, lease.MaxWait)
+		time.Sleep(15 * time.Millisecond) // it asks the second time, in line
+		synctest.Wait()
+		l.free(held.ID)
+		time.Sleep(time.Second)
+		if l.granted(a); a.after > 50*time.Millisecond {
+			l.Errorf("served after %v, must at once", a.after)
+		}
+	})
+}
+
 // TestExclusions: who excludes what there is holds nobody up, and is first where it can
 // be served.
 func TestExclusions(t *testing.T) {
@@ -303,85 +359,5 @@ func (l lines) waitsNoMore(a *answer) {
 	l.Helper()
 	if synctest.Wait(); !a.done {
 		l.Fatal("waits still")
-	}
-}
-
-// stranger hides what a store can tell of itself, as one does that knows only what its
-// own process asked.
-type stranger struct{ lease.Store }
-
-// TestSharedStore: what another process frees is noticed soon, and what this one does
-// at once.
-func TestSharedStore(t *testing.T) {
-	const every = 250 * time.Millisecond
-	bubble(t, lease.WaitOptions{}, 1, func(l lines) {
-		here := lines{l.T, lease.NewWaiting(stranger{l.memory}, lease.WaitOptions{Every: every}), l.memory}
-		held := l.hold(time.Hour)
-		first := here.wait(l.Context(), lease.Request{}, lease.MaxWait)
-		time.Sleep(10*time.Second + every/2)
-		l.free(held.ID) // by another process
-		time.Sleep(every)
-		here.granted(first)
-		second := here.wait(l.Context(), lease.Request{}, lease.MaxWait)
-		began := time.Now()
-		here.free(first.ID)
-		if here.granted(second); time.Since(began) != 0 {
-			l.Errorf("served after %v, must at once", time.Since(began))
-		}
-	})
-}
-
-// TestNobodyStarves: many wait for a few proxies, some hang up, others come and do not
-// wait; all that stay are served in the order in which they came, and whenever nothing
-// moves nobody waits for a proxy that suits.
-func TestNobodyStarves(t *testing.T) {
-	bubble(t, lease.WaitOptions{}, 3, func(l lines) {
-		var mu sync.Mutex
-		served := map[uint64]int{} // by fence: the order in which they were granted
-		var wg sync.WaitGroup
-		for i := range 200 {
-			wg.Go(func() {
-				ctx, hangUp := context.WithCancel(l.Context())
-				defer hangUp()
-				if i%7 == 3 {
-					time.AfterFunc(time.Duration(i%5)*time.Millisecond, hangUp)
-				}
-				got, err := l.AcquireWithin(ctx, lease.Request{TTL: time.Hour}, lease.MaxWait)
-				if err != nil {
-					return
-				}
-				mu.Lock()
-				served[got.Fence] = i
-				mu.Unlock()
-				time.Sleep(time.Duration(1+i%3) * time.Millisecond)
-				l.free(got.ID)
-			})
-			synctest.Wait()
-			if i%10 == 9 {
-				l.noneIdle()
-				time.Sleep(time.Millisecond)
-			}
-			_, _ = l.AcquireWithin(l.Context(), lease.Request{TTL: time.Millisecond, Target: "other.example"}, 0)
-		}
-		wg.Wait()
-		var order []int
-		for _, fence := range slices.Sorted(maps.Keys(served)) {
-			order = append(order, served[fence])
-		}
-		if len(order) < 200*6/7 || !slices.IsSorted(order) {
-			l.Errorf("%d were served, in order %v", len(order), order)
-		}
-		time.Sleep(time.Millisecond)
-	})
-}
-
-// noneIdle says that nobody waits for a proxy that is free.
-func (l lines) noneIdle() {
-	l.Helper()
-	if synctest.Wait(); l.Waiters() == 0 {
-		return
-	}
-	if got, err := l.memory.Acquire(l.Context(), lease.Request{TTL: time.Nanosecond}); err == nil {
-		l.Fatalf("%s is free, and %d wait", got.Proxy.Name, l.Waiters())
 	}
 }
