@@ -130,7 +130,7 @@ func running(sc *scene) { sc.Helper(); create(sc); sc.until(provisioned) }
 // provisioned: the Proxy runs on the one instance there is, and says so.
 func provisioned(sc *scene) bool {
 	p := sc.proxy()
-	if p == nil || p.Status.Phase != egress_v1alpha1.PhaseProvisioned || p.Status.ObservedGeneration != p.Generation || sc.reason() != egress_v1alpha1.ReasonCreated {
+	if p == nil || !lifecycle.Serves(p) || p.Status.ObservedGeneration != p.Generation || sc.reason() != egress_v1alpha1.ReasonCreated {
 		return false
 	}
 	all := sc.instances(sc.cluster())
