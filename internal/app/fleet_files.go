@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease/checkpoint"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/standalone/state"
 	"github.com/gatehouse-proxy/gatehouse/pkg/runner"
@@ -24,6 +25,7 @@ func (f *fleet) filesShell() []runner.Component {
 			return err
 		}, Stop: func(context.Context) error { return store.Close() }},
 		{Name: "providers", Start: func(ctx context.Context) error { return f.makeProviders(ctx, store.Cluster()) }},
+		{Name: "lease store", Start: f.openShared, Stop: f.leaveShared},
 		{Name: "documents", Start: func(context.Context) (err error) {
 			if shell, err = f.standalone(store); err == nil {
 				f.asked.set(shell)
@@ -55,6 +57,7 @@ func (f *fleet) standalone(store *state.Store) (*standalone.Fleet, error) {
 		Dir: dir, Objects: objects, Reconcile: core.Reconcile, Providers: f.config.Providers,
 		AllowMassDelete: f.config.AllowMassDelete, Began: began, Log: f.io.Log, Now: time.Now,
 	})
+	f.sink = checkpoint.File(filepath.Join(f.config.StateDir, leasesFile))
 	f.emit = func(key types.NamespacedName) bool { shell.Enqueue(key); return true }
 	return shell, nil
 }

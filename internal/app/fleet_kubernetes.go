@@ -18,9 +18,9 @@ const fleetLease = "gatehouse-fleet"
 func (f *fleet) clusterShell() []runner.Component {
 	var shell *controller.Controller
 	return []runner.Component{
+		{Name: "lease store", Start: f.openShared, Stop: f.leaveShared},
 		{Name: "cluster", Start: func(ctx context.Context) (err error) {
 			if shell, err = f.connect(ctx); err == nil {
-				f.fence, f.leads = shell.Leads, shell.Leads
 				f.asked.set(shell)
 			}
 			return err
@@ -64,11 +64,15 @@ func (f *fleet) connect(ctx context.Context) (*controller.Controller, error) {
 			Secret: func(key types.NamespacedName) { f.roster.SecretChanged(key) },
 		},
 	}
+	if f.config.Leases.InMemory() {
+		o.Rights = append(o.Rights, controller.CheckpointRight(k.Namespace, leasesSecret))
+	}
 	if slices.Contains(f.config.Providers, "kubernetes") {
-		o.Rights = []controller.Right{{Resource: "pods", Verbs: []string{"get", "list", "create", "delete"}}}
+		o.Rights = append(o.Rights, controller.Right{Resource: "pods", Verbs: []string{"get", "list", "create", "delete"}})
 	}
 	shell, err := controller.New(ctx, o)
 	if err == nil {
+		f.fence, f.leads, f.sink = shell.Leads, shell.Leads, shell.Checkpoint(leasesSecret)
 		f.follow(shell.Objects(), began)
 	}
 	return shell, err

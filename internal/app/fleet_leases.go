@@ -8,10 +8,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/gatehouse-proxy/gatehouse/internal/config"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/discovery"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/health"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease/checkpoint"
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease/redis"
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/roster"
 	"github.com/gatehouse-proxy/gatehouse/internal/observe"
 )
@@ -19,8 +20,15 @@ import (
 // leases is what of a fleet probes its proxies and leases them.
 type leases struct {
 	roster *roster.Roster
+	// seat has the store: shared for as long as this process lives, else while it leads.
 	seat   roster.Seat
-	// leads returns nil while this process may tell the store; nil is always.
+	shared *told // with other processes; nil for memory
+
+	closeShared func() error
+	// sink has what outlives this process of a store in memory.
+	sink checkpoint.Sink
+	// leads returns nil while this process may grant leases that it keeps in memory; nil
+	// is always.
 	leads func() error
 	// emit has a Proxy looked at whose verdict is worth a write.
 	emit func(types.NamespacedName) bool
@@ -31,7 +39,7 @@ func (f *fleet) follow(objects roster.Objects, ready <-chan struct{}) {
 	f.roster = roster.New(roster.Options{
 		Objects: objects, Ready: ready, CheckURL: f.config.Leases.HealthCheckURL, Log: f.io.Log, Now: time.Now,
 	})
-	f.asked.use(&roster.Uses{Roster: f.roster, Store: &f.seat, Name: config.MemoryStore, Serving: f.serving})
+	f.asked.use(&roster.Uses{Roster: f.roster, Store: &f.seat, Name: f.config.Leases.StoreName(), Serving: f.serving})
 	f.metrics.ReadLeases(f.measure)
 }
 
@@ -42,7 +50,7 @@ func (f *fleet) runRoster(ctx context.Context) error {
 
 // serving says why this process does not grant leases.
 func (f *fleet) serving() error {
-	if f.leads != nil && f.leads() != nil {
+	if f.shared == nil && f.leads != nil && f.leads() != nil {
 		return discovery.ErrNotLeading
 	}
 	if err := f.roster.Serving(); err != nil {
@@ -51,15 +59,30 @@ func (f *fleet) serving() error {
 	return nil
 }
 
-// lead probes, and grants leases, until ctx ends: a term of a leader, or the life of this
-// process.
-func (f *fleet) lead(ctx context.Context) {
-	memory := lease.NewMemory(lease.Options{Now: time.Now})
-	store := lease.NewWaiting(memory, lease.WaitOptions{})
-	f.seat.Take(store)
-	defer f.seat.Leave()
-	f.roster.Lead(ctx, told{store, memory}, f.engine())
-	f.metrics.ProbesEnded()
+// sharedPause is between two looks at a store that other processes free proxies in too.
+const sharedPause = 250 * time.Millisecond
+
+// openShared connects to a store that several processes share. It need not be there yet.
+func (f *fleet) openShared(ctx context.Context) error {
+	if f.config.Leases.InMemory() {
+		return nil
+	}
+	store, err := redis.Open(context.WithoutCancel(ctx), f.config.Leases.Store, redis.Options{Log: f.io.Log})
+	if err != nil {
+		return fmt.Errorf("--lease-store: %w", err)
+	}
+	f.shared = &told{lease.NewWaiting(store, lease.WaitOptions{Every: sharedPause}), store}
+	f.closeShared = store.Close
+	f.seat.Take(f.shared.Waiting)
+	return nil
+}
+
+func (f *fleet) leaveShared(context.Context) error {
+	if f.closeShared == nil {
+		return nil
+	}
+	f.seat.Leave()
+	return f.closeShared()
 }
 
 // told is a store whose waiting requests learn of what it is told.
@@ -75,7 +98,7 @@ type retainer interface {
 // engine is that of one term: a new one learns the verdicts from the statuses.
 func (f *fleet) engine() *health.Engine {
 	return health.New(health.Options{
-		InFlight: f.config.Leases.ProbesInFlight, Metrics: as[health.Metrics](f.metrics), Log: f.io.Log,
+		InFlight: f.config.Leases.ProbesInFlight, Metrics: f.metrics, Log: f.io.Log,
 		Emit: func(key string) bool { return f.emit(named(key)) },
 	})
 }
@@ -95,12 +118,6 @@ func (f *fleet) serveLeases(ctx context.Context) error {
 	f.io.Log.Info("leasing proxies", observe.KeyAddress, url(f.leaseListener))
 	return discovery.New(discovery.Options{
 		Store: &f.seat, Book: f.roster, Serving: f.serving, Token: f.config.Leases.Token,
-		Metrics: as[discovery.Metrics](f.metrics), Log: f.io.Log, Now: time.Now,
+		Metrics: f.metrics, Log: f.io.Log, Now: time.Now,
 	}).Serve(ctx, f.leaseListener)
-}
-
-// as is v where it is a T.
-func as[T any](v any) T {
-	t, _ := v.(T)
-	return t
 }

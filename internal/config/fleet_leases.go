@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
 )
 
 // FleetLeases is how proxies are probed and leased.
@@ -16,8 +18,8 @@ type FleetLeases struct {
 	Token string
 	// Store is "memory", or the URL of a Redis or Valkey, which may have a password in it.
 	Store string
-	// Policy is one of LeasePolicies.
-	Policy string
+	// Policy says which of the proxies that suit is leased.
+	Policy lease.Policy
 	// AllowUnauthenticated serves others than this machine although there is no Token.
 	AllowUnauthenticated bool
 	// HealthCheckURL is what Proxies are probed with that name none; empty for none.
@@ -37,8 +39,25 @@ type FleetEgress struct {
 // MemoryStore is the store of leases that is in this process.
 const MemoryStore = "memory"
 
-// LeasePolicies say which of the proxies that suit is leased, the default first.
-var LeasePolicies = []string{"least-leases", "slow-start", "best-of-two"}
+// InMemory reports whether leases are kept in this process.
+func (l FleetLeases) InMemory() bool { return l.Store == MemoryStore }
+
+// StoreName is what people call the store, without its password.
+func (l FleetLeases) StoreName() string {
+	u, err := url.Parse(l.Store)
+	if err != nil || u.Host == "" {
+		return MemoryStore
+	}
+	return "redis at " + u.Host
+}
+
+// leasePolicies say which of the proxies that suit is leased, the default first.
+func leasePolicies() (names []string) {
+	for _, p := range lease.Policies() {
+		names = append(names, string(p))
+	}
+	return names
+}
 
 func fleetLeasesTable(f *Fleet) []*setting {
 	l := &f.Leases
@@ -52,9 +71,9 @@ func fleetLeasesTable(f *Fleet) []*setting {
 			Usage: "where leases are kept: memory, or redis://HOST:PORT or rediss://HOST:PORT for several replicas that all grant",
 		}, func(v []string) error { return setLeaseStore(&l.Store, v) }, false},
 		{Setting{
-			Key: "leasePolicy", Value: "NAME", Default: LeasePolicies[0],
+			Key: "leasePolicy", Value: "NAME", Default: leasePolicies()[0],
 			Usage: "which of the proxies that suit is leased: least-leases (then the quickest, then by name), slow-start (new ones fill up slowly), or best-of-two (the better one of two at random)",
-		}, func(v []string) error { return setChoice(&l.Policy, v, LeasePolicies...) }, false},
+		}, func(v []string) error { return setChoice((*string)(&l.Policy), v, leasePolicies()...) }, false},
 		{Setting{
 			Key: "allowUnauthenticated", Default: "false",
 			Usage: "serve the lease API without $DISCOVERY_TOKEN also where other machines reach it",
@@ -125,6 +144,13 @@ func (c *fleetCheck) leases() {
 	default:
 		c.fail("leaseAddress", l.Address, "is reached by other machines, and without a token it would tell them the passwords of the proxies; set DISCOVERY_TOKEN,"+
 			" or listen on 127.0.0.1:8090, or give --allow-unauthenticated where a firewall guards it")
+	}
+}
+
+// store refuses what a shared store does not do.
+func (c *fleetCheck) store() {
+	if l := c.Leases; !l.InMemory() && l.Policy != lease.LeastLeases {
+		c.fail("leasePolicy", string(l.Policy), "is only for --lease-store memory; leave it out")
 	}
 }
 

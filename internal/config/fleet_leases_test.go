@@ -44,6 +44,7 @@ func TestWhoMayLease(t *testing.T) {
 		"one port":         {map[string]string{"egress-listen": "127.0.0.1:8090"}, nil, "", `--egress-listen: "127.0.0.1:8090" is also --lease-address`},
 		"a store":          {map[string]string{"lease-store": "postgres://h/x"}, nil, "", "--lease-store: must be memory, or redis://HOST:PORT"},
 		"a policy":         {map[string]string{"lease-policy": "random"}, nil, "", `--lease-policy: "random" must be one of least-leases, slow-start, best-of-two`},
+		"its policy":       {map[string]string{"lease-store": "redis://h:1", "lease-policy": "slow-start"}, []string{"DISCOVERY_TOKEN=abc"}, "", `--lease-policy: "slow-start" is only for --lease-store memory`},
 		"too many probes":  {map[string]string{"probes-in-flight": "0"}, nil, "", `--probes-in-flight: "0" must be a number of probes from 1 to 16384`},
 		"a URL of a check": {map[string]string{"health-check-url": "example.com"}, nil, "", `--health-check-url: "example.com" must be a URL`},
 	} {

@@ -43,6 +43,7 @@ func LoadFleet(src Source) (LoadedFleet, error) {
 		c.download()
 		c.sweeps()
 		c.leases()
+		c.store()
 		c.egress()
 		c.warnings = append(c.warnings, unusedFleetVariables(env, all)...)
 	}

@@ -9,30 +9,55 @@ import (
 )
 
 // Seat is where the store of this term is, if there is one.
-type Seat struct{ store atomic.Pointer[lease.Granter] }
+type Seat struct{ holder atomic.Pointer[holder] }
+
+// holder is a store and its term.
+type holder struct {
+	lease.Granter
+	term context.Context //nolint:containedctx // who waits is let go with it
+	end  context.CancelFunc
+}
 
 var _ lease.Granter = (*Seat)(nil)
 
 // Take has requests go to a store.
-func (s *Seat) Take(store lease.Granter) { s.store.Store(&store) }
+func (s *Seat) Take(store lease.Granter) {
+	h := &holder{Granter: store}
+	h.term, h.end = context.WithCancel(context.Background())
+	s.holder.Store(h)
+}
 
-// Leave has them refused.
-func (s *Seat) Leave() { s.store.Store(nil) }
+// Leave has them refused, those too that wait.
+func (s *Seat) Leave() {
+	if h := s.holder.Swap(nil); h != nil {
+		h.end()
+	}
+}
 
-func (s *Seat) now() (lease.Granter, error) {
-	if store := s.store.Load(); store != nil {
-		return *store, nil
+func (s *Seat) now() (*holder, error) {
+	if h := s.holder.Load(); h != nil {
+		return h, nil
 	}
 	return nil, lease.ErrUnavailable
 }
 
 // AcquireWithin implements [lease.Granter].
 func (s *Seat) AcquireWithin(ctx context.Context, r lease.Request, wait time.Duration) (lease.Lease, error) {
-	store, err := s.now()
+	h, err := s.now()
 	if err != nil {
 		return lease.Lease{}, err
 	}
-	return store.AcquireWithin(ctx, r, wait)
+	if wait > 0 {
+		bounded, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(h.term, cancel)()
+		ctx = bounded
+	}
+	got, err := h.AcquireWithin(ctx, r, wait)
+	if h.term.Err() != nil {
+		return lease.Lease{}, lease.ErrUnavailable // nobody would know of it
+	}
+	return got, err
 }
 
 // Renew implements [lease.Granter].

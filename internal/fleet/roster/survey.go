@@ -12,7 +12,7 @@ func (s *Seat) Survey(ctx context.Context) (uses map[string]lease.Use, whole boo
 	if err != nil {
 		return nil, false, err
 	}
-	if store, is := granter.(lease.Store); is {
+	if store, is := granter.Granter.(lease.Store); is {
 		return lease.Survey(ctx, store)
 	}
 	return nil, false, lease.ErrUnavailable
@@ -24,7 +24,7 @@ func (s *Seat) Waiters() int {
 	if err != nil {
 		return 0
 	}
-	if waiting, is := granter.(interface{ Waiters() int }); is {
+	if waiting, is := granter.Granter.(interface{ Waiters() int }); is {
 		return waiting.Waiters()
 	}
 	return 0
