@@ -58,7 +58,7 @@ func (f *fleet) connect(ctx context.Context) (*controller.Controller, error) {
 	}
 	o := controller.Options{
 		Config: config, Namespaces: k.Namespaces, Namespace: k.Namespace, Lease: fleetLease, Providers: f.config.Providers,
-		LeaseDuration: k.LeaseDuration, Health: verdicts, Began: began, Log: f.io.Log,
+		LeaseDuration: k.LeaseDuration, Health: verdicts, Began: began, Advertise: f.advertised(), Log: f.io.Log,
 		Watch: controller.Watch{
 			Proxy:  func(key types.NamespacedName) { f.roster.Touch(key) },
 			Secret: func(key types.NamespacedName) { f.roster.SecretChanged(key) },
@@ -73,6 +73,7 @@ func (f *fleet) connect(ctx context.Context) (*controller.Controller, error) {
 	shell, err := controller.New(ctx, o)
 	if err == nil {
 		f.fence, f.leads, f.sink = shell.Leads, shell.Leads, shell.Checkpoint(leasesSecret)
+		f.leader = shell.Leader
 		f.follow(shell.Objects(), began)
 	}
 	return shell, err

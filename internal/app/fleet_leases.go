@@ -30,6 +30,8 @@ type leases struct {
 	// leads returns nil while this process may grant leases that it keeps in memory; nil
 	// is always.
 	leads func() error
+	// leader is where the process that leads answers; nil for no other, "" for not known.
+	leader func() string
 	// emit has a Proxy looked at whose verdict is worth a write.
 	emit func(types.NamespacedName) bool
 }
@@ -117,7 +119,7 @@ func (f *fleet) serveLeases(ctx context.Context) error {
 	}
 	f.io.Log.Info("leasing proxies", observe.KeyAddress, url(f.leaseListener))
 	return discovery.New(discovery.Options{
-		Store: &f.seat, Book: f.roster, Serving: f.serving, Token: f.config.Leases.Token,
+		Store: &f.seat, Book: f.roster, Serving: f.serving, Elsewhere: f.elsewhere(), Token: f.config.Leases.Token,
 		Metrics: f.metrics, Log: f.io.Log, Now: time.Now,
 	}).Serve(ctx, f.leaseListener)
 }

@@ -9,6 +9,8 @@ type FleetKubernetes struct {
 	Kubeconfig, Context string
 	// Namespace is where this process runs, and where its lease for leadership is.
 	Namespace string
+	// PodIP is the address of the pod, from the environment only; empty outside of one.
+	PodIP string
 	// Namespaces are those whose Proxies count; none are all.
 	Namespaces []string
 	// LeaseDuration is how long the process that leads may be silent before another one

@@ -197,6 +197,7 @@ var onlyFor = map[string]string{
 // kubernetes refuses a kubeconfig that is named and not there.
 func (c *fleetCheck) kubernetes() {
 	k := &c.Kubernetes
+	k.PodIP = c.env["POD_IP"]
 	if k.Kubeconfig != "" && !slices.ContainsFunc(filepath.SplitList(k.Kubeconfig), func(path string) bool { return path != "" && onDisk(path) }) {
 		c.fail("kubeconfig", k.Kubeconfig, "does not exist; name the kubeconfig of the cluster")
 	}

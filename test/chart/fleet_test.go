@@ -71,7 +71,13 @@ func TestFleetRights(t *testing.T) {
 	program := binary(t)
 	t.Run("in all namespaces", func(t *testing.T) { fleetWorks(t, c, program, "") })
 	t.Run("in one namespace", func(t *testing.T) { fleetWorks(t, c, program, "watchNamespaces: [NAMESPACE]") })
+	secrets := 0
 	for _, cut := range cuts(t, fleet(t, "egress", "watchNamespaces: [NAMESPACE]")) {
+		if cut.name == "get [secrets]" {
+			if secrets++; secrets > 1 { // that of the leases is one of the namespace's, which may all be read
+				continue
+			}
+		}
 		t.Run("without "+cut.name, func(t *testing.T) { fleetMisses(t, c, program, cut) })
 	}
 }

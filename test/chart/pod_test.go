@@ -80,8 +80,14 @@ func variables(c *cluster.Cluster, namespace string, all []core_v1.EnvVar) []str
 	host, port := c.InClusterAddress()
 	out := []string{"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + strconv.Itoa(port)}
 	for _, v := range all {
-		if v.ValueFrom != nil && v.ValueFrom.FieldRef.FieldPath == "metadata.namespace" {
+		switch from := v.ValueFrom; {
+		case from == nil:
+		case from.SecretKeyRef != nil:
+			v.Value = "of-" + from.SecretKeyRef.Name
+		case from.FieldRef.FieldPath == "metadata.namespace":
 			v.Value = namespace
+		case from.FieldRef.FieldPath == "status.podIP":
+			v.Value = "127.0.0.1"
 		}
 		out = append(out, v.Name+"="+v.Value)
 	}

@@ -16,6 +16,9 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- define "settings" -}}
 GATEHOUSE_FLEET_PROVIDERS: {{ join "," .Values.providers | quote }}
 GATEHOUSE_FLEET_METRICS_ADDRESS: ":19031"
+{{- if .Values.leases.tokenSecret }}
+GATEHOUSE_FLEET_LEASE_ADDRESS: ":8090"
+{{- end }}
 {{- with .Values.watchNamespaces }}
 GATEHOUSE_FLEET_WATCH_NAMESPACES: {{ join "," . | quote }}
 {{- end }}

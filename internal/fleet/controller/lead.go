@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,7 @@ func (c *Controller) lock() (resourcelock.Interface, error) {
 	return &resourcelock.LeaseLock{
 		LeaseMeta:  meta_v1.ObjectMeta{Namespace: c.o.Namespace, Name: c.o.Lease},
 		Client:     client,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + rand.Text()},
+		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + rand.Text() + "_" + c.o.Advertise},
 	}, nil
 }
 
@@ -102,7 +103,18 @@ func (c *Controller) term(ctx context.Context, lock resourcelock.Interface, work
 	return nil
 }
 
+// Leader is where the process that leads is reached, as it advertises; empty when that is
+// not known, or this one leads.
+func (c *Controller) Leader() string {
+	id := c.leader.Load()
+	if id == nil || c.lease.check() == nil {
+		return ""
+	}
+	return (*id)[strings.LastIndex(*id, "_")+1:]
+}
+
 func (c *Controller) newLeader(id, own string) {
+	c.leader.Store(&id)
 	if id != own && id != "" {
 		c.o.Log.Info("another process leads; waiting", observe.KeyLeader, id)
 	}

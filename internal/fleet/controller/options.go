@@ -35,6 +35,9 @@ type Options struct {
 	Providers []string
 	// Health names Proxies whose verdict has changed; nil without.
 	Health <-chan types.NamespacedName
+	// Advertise is where other processes reach this one while it leads, HOST:PORT; empty for
+	// nowhere.
+	Advertise string
 	// Began is closed once all Proxies have been read; nil for nobody.
 	Began chan<- struct{}
 	// Watch is told of changes, also while another process leads.
@@ -52,6 +55,7 @@ type Controller struct {
 	cluster cluster.Cluster
 	objects *objects
 	lease   leadership
+	leader  atomic.Pointer[string] // its identity
 	uid     string
 	synced  atomic.Bool // the cache has all Proxies
 

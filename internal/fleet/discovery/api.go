@@ -56,6 +56,12 @@ type handler func(c *call) error
 
 // ServeHTTP implements [http.Handler].
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.Elsewhere != nil {
+		if other := a.Elsewhere(r); other != nil {
+			other.ServeHTTP(w, r)
+			return
+		}
+	}
 	c := &call{w: w, r: r}
 	c.route, c.id = find(r.URL.EscapedPath())
 	_ = a.chain(c) // recovered has answered

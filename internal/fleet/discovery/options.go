@@ -3,6 +3,7 @@ package discovery
 import (
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
@@ -46,6 +47,9 @@ type Options struct {
 	// Serving returns nil, or why this process does not grant leases now: [ErrStarting],
 	// [ErrNotLeading], or an error that wraps one of them. Nil serves always.
 	Serving func() error
+	// Elsewhere returns who answers a request in the place of this process, nil where it
+	// answers itself; nil always does.
+	Elsewhere func(*http.Request) http.Handler
 	// Token is what requests must bear; empty lets everybody in.
 	Token   string
 	Metrics Metrics // may be nil

@@ -195,7 +195,7 @@ func TestAVerdictIsOfTheInstanceThatIsAskedFor(t *testing.T) {
 		"another UID":      func(p *egress_v1alpha1.Proxy) { p.UID = "2" },
 		"another instance": func(p *egress_v1alpha1.Proxy) { p.Status.ProviderID = "i-2" },
 		"another address":  func(p *egress_v1alpha1.Proxy) { p.Status.IP = "192.0.2.2" },
-		"another port":     func(p *egress_v1alpha1.Proxy) { p.Spec.Endpoint = &egress_v1alpha1.Endpoint{Port: 8080} },
+		"one made anew":    func(p *egress_v1alpha1.Proxy) { p.Status.InstanceCreatedAt = new(meta_v1.NewTime(time.Unix(1, 0))) },
 		"another name":     func(p *egress_v1alpha1.Proxy) { p.Name = "b" },
 	} {
 		if v, ok := e.Snapshot(running(edit)); ok {

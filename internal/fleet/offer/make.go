@@ -49,8 +49,16 @@ func reached(p *egress_v1alpha1.Proxy) (scheme egress_v1alpha1.Scheme, host stri
 }
 
 // Instance tells what is behind p now from what was, or will be: leases and verdicts
-// belong to one. With its UID it is unique.
+// belong to one. With its UID it is unique. An instance that we made is the same one
+// until another is created, whatever the spec wants meanwhile.
 func Instance(p *egress_v1alpha1.Proxy) string {
+	if p.Spec.Mode == egress_v1alpha1.Managed {
+		born := ""
+		if at := p.Status.InstanceCreatedAt; at != nil {
+			born = strconv.FormatInt(at.Unix(), 10)
+		}
+		return p.Status.ProviderID + " " + p.Status.IP + " " + born
+	}
 	scheme, host, port := reached(p)
 	return p.Status.ProviderID + " " + string(scheme) + "://" + host + " " + strconv.Itoa(port)
 }
