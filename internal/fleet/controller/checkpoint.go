@@ -6,7 +6,6 @@ import (
 
 	core_v1 "k8s.io/api/core/v1"
 	api_errors "k8s.io/apimachinery/pkg/api/errors"
-	meta_v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -65,7 +64,7 @@ func (s *secretSink) read(ctx context.Context) error {
 	now := new(core_v1.Secret)
 	err := s.live.Get(ctx, s.key, now)
 	if api_errors.IsNotFound(err) {
-		now, err = &core_v1.Secret{ObjectMeta: meta_v1.ObjectMeta{Namespace: s.key.Namespace, Name: s.key.Name}}, nil
+		now, err = &core_v1.Secret{Namespace: s.key.Namespace, Name: s.key.Name}, nil
 	}
 	if err == nil {
 		s.last = now

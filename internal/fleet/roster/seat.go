@@ -50,7 +50,7 @@ func (s *Seat) AcquireWithin(ctx context.Context, r lease.Request, wait time.Dur
 	if wait > 0 {
 		bounded, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(h.term, cancel)()
+		defer context.AfterFunc(h.term, cancel)() //nolint:contextcheck // both end it
 		ctx = bounded
 	}
 	got, err := h.AcquireWithin(ctx, r, wait)

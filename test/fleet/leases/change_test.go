@@ -51,7 +51,7 @@ func TestAnEditOfASecretIsInTheNextLease(t *testing.T) {
 	}
 	f.write("s.yaml", secret("px", "you"))
 	cluster.Until(t, eventually, "the next lease has the other user", func(context.Context) error {
-		b, err := p.ask("POST", "/v1/leases", `{}`, "")
+		b, err := p.ask("POST", "/v1/leases", `{}`, "") //nolint:contextcheck // it has the test's
 		if err == nil && b.Proxy.Username != "you" {
 			err = fmt.Errorf("%s", b.Text)
 		}

@@ -160,7 +160,7 @@ func (p *process) must(status int, method, path, body string) answer {
 func (p *process) eventually(status int, method, path, body string) (a answer) {
 	p.Helper()
 	cluster.Until(p.T, eventually, fmt.Sprintf("%s %s says %d", method, path, status), func(context.Context) (err error) {
-		if a, err = p.ask(method, path, body, ""); err == nil && a.Status != status {
+		if a, err = p.ask(method, path, body, ""); err == nil && a.Status != status { //nolint:contextcheck // it has the test's
 			err = fmt.Errorf("%d %s", a.Status, a.Text)
 		}
 		return err
