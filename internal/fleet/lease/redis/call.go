@@ -32,7 +32,10 @@ func (s *Store) run(ctx context.Context, c call) (answer, error) {
 	perhaps := false
 	for tries := 0; ; {
 		a, err := s.once(ctx, c)
-		perhaps = perhaps || err != nil && lost(err)
+		if err != nil && lost(err) {
+			perhaps = true
+			s.given.suspect()
+		}
 		switch {
 		case err == nil && a.is("more"):
 			continue

@@ -13,12 +13,15 @@ type given struct {
 	abandoned []string
 	released  []string // a ring
 	next      int
-	doubt     bool // a call failed since all this was told again
+	// doubted are those that had been released when a call first failed since all was told
+	// again.
+	doubted []string
+	doubt   bool
 }
 
 // Bounds of what is remembered.
 const (
-	maxAbandoned = 1 << 12
+	maxAbandoned = 1 << 14
 	maxReleased  = 1 << 12
 )
 
@@ -43,10 +46,13 @@ func (g *given) release(id string) {
 	g.next = (g.next + 1) % maxReleased
 }
 
+// suspect notes that the server may be another, or have forgotten something.
 func (g *given) suspect() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.doubt = true
+	if !g.doubt {
+		g.doubt, g.doubted = true, slices.Clone(g.released)
+	}
 }
 
 // take returns what is to be ended: leases that nobody has, once, and those that ended if
@@ -54,28 +60,25 @@ func (g *given) suspect() {
 func (g *given) take() (abandoned, released []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	abandoned, g.abandoned = g.abandoned, nil
-	if g.doubt {
-		released, g.doubt = slices.Clone(g.released), false
-	}
+	abandoned, released = g.abandoned, g.doubted
+	g.abandoned, g.doubted, g.doubt = nil, nil, false
 	return abandoned, released
 }
 
 // endAgain ends what a server that answers again may take for active.
 func (s *Store) endAgain(ctx context.Context) error {
 	abandoned, released := s.given.take()
-	for i, id := range abandoned {
-		if err := s.Release(ctx, id); err != nil {
-			for _, id := range abandoned[i:] {
+	all := slices.Concat(abandoned, released)
+	for i, id := range all {
+		if err := s.end(ctx, id); err != nil {
+			for _, id := range all[i:] {
 				s.given.abandon(id)
 			}
 			return err
 		}
 	}
-	for _, id := range released {
-		if err := s.end(ctx, id); err != nil {
-			return err // and the doubt is there again
-		}
+	for _, id := range abandoned {
+		s.given.release(id)
 	}
 	return nil
 }

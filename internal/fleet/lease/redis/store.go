@@ -94,10 +94,15 @@ func (s *Store) Renew(ctx context.Context, id string, ttl time.Duration) (lease.
 	return s.granted(a)
 }
 
-// Release implements lease.Store. A server that fails may forget it, and is told again.
+// Release implements lease.Store. A server that fails may forget it, and is told
+// again; so is one that does not answer, though the caller hears of it.
 func (s *Store) Release(ctx context.Context, id string) error {
 	s.given.release(id)
-	return s.end(ctx, id)
+	err := s.end(ctx, id)
+	if err != nil {
+		s.given.abandon(id)
+	}
+	return err
 }
 
 // Report implements lease.Store.
