@@ -39,6 +39,7 @@ type Lease struct {
 	ttl     time.Duration
 	expires time.Time // by the fleet's clock
 	granted time.Time // when this life of it was asked for, by ours
+	cooling time.Time // by the fleet's
 	ended   chan struct{}
 
 	transport func() *http.Transport
@@ -50,6 +51,7 @@ type granted struct {
 	Proxy      *Proxy    `json:"proxy"`
 	Target     string    `json:"target"`
 	ExpiresAt  time.Time `json:"expiresAt"`
+	Cooling    time.Time `json:"coolingUntil"`
 	TTLSeconds int64     `json:"ttlSeconds"`
 	Rebound    bool      `json:"rebound"`
 }
@@ -75,7 +77,7 @@ func (l *Lease) take(g granted, sent time.Time) error {
 		}
 		l.proxy, l.url = *g.Proxy, u
 	}
-	l.expires, l.granted = g.ExpiresAt, sent
+	l.expires, l.granted, l.cooling = g.ExpiresAt, sent, g.Cooling
 	return nil
 }
 
@@ -120,6 +122,14 @@ func (l *Lease) ExpiresAt() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.expires
+}
+
+// CoolingUntil is until when the proxy rests for the target, or for every target, by the
+// fleet's clock, as the last renewal said: go on with another lease. Zero if it does not.
+func (l *Lease) CoolingUntil() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cooling
 }
 
 // Remaining is how long the lease lasts at least, whatever the clocks of this machine and

@@ -90,7 +90,7 @@ func TestKeepAliveEndsWithItsContext(t *testing.T) {
 // TestRenewedCredentials: those of a lease's own end with it, so that a renewal brings others.
 func TestRenewedCredentials(t *testing.T) {
 	f := new(fleet)
-	l := f.lease(t, answer{status: 200, body: `{"leaseID":"l1","expiresAt":"2000-01-01T00:05:00Z",
+	l := f.lease(t, answer{status: 200, body: `{"leaseID":"l1","expiresAt":"2000-01-01T00:05:00Z","coolingUntil":"2000-01-01T00:04:00.5Z",
 "proxy":{"name":"a","namespace":"ns","url":"http://192.0.2.1:3128","username":"u","password":"sec/ond"}}`})
 	t.Cleanup(l.Transport().CloseIdleConnections)
 	if err := l.Renew(t.Context(), 200*time.Second); err != nil {
@@ -102,5 +102,8 @@ func TestRenewedCredentials(t *testing.T) {
 	}
 	if l.TTL() != 200*time.Second || l.ExpiresAt() != time.Date(2000, 1, 1, 0, 5, 0, 0, time.UTC) || f.asked[0].body["ttlSeconds"] != 200.0 {
 		t.Errorf("it lives for %v until %v, and %v was asked", l.TTL(), l.ExpiresAt(), f.asked[0].body)
+	}
+	if want := time.Date(2000, 1, 1, 0, 4, 0, 5e8, time.UTC); l.CoolingUntil() != want {
+		t.Errorf("its proxy rests until %v, want %v", l.CoolingUntil(), want)
 	}
 }

@@ -52,10 +52,11 @@ class Lease:
 
     def _take(self, answer: Any, began: float, proxy: Optional[Proxy]) -> None:
         expires = _time(str(answer["expiresAt"]))
+        cooling = _time(str(answer["coolingUntil"])) if answer.get("coolingUntil") else None
         with self._lock:
             if proxy is not None:
                 self._proxy = proxy
-            self._began, self._expires = began, expires
+            self._began, self._expires, self._cooling = began, expires, cooling
 
     @property
     def proxy(self) -> Proxy:
@@ -91,6 +92,15 @@ class Lease:
         """When it ends unless it is renewed, by the fleet's clock, in UTC."""
         with self._lock:
             return self._expires
+
+    @property
+    def cooling_until(self) -> Optional[datetime]:
+        """Until when the proxy rests for the target, or for all, as the last renewal said.
+
+        Go on with another lease then. None if it does not rest.
+        """
+        with self._lock:
+            return self._cooling
 
     @property
     def remaining(self) -> float:

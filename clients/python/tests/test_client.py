@@ -74,7 +74,11 @@ class ClientTest(unittest.TestCase):
             self.assertEqual([("crawl/fr-1", 1, "")], [(p.id, p.active_leases, p.password) for p in listed])
             self.assertIsNone(lease.report_status(500))
             self.assertEqual(OK, lease.report_status(204))
+            self.assertIsNone(lease.cooling_until)
             self.assertEqual(BANNED, lease.report_status(403))
+            lease.renew()
+            assert lease.cooling_until is not None
+            self.assertGreater((lease.cooling_until - datetime.now(timezone.utc)).total_seconds(), 500)
             for text in (repr(lease), str(lease), repr(lease.proxy)):
                 self.assertNotIn(lease.proxy.password, text)
                 self.assertNotIn(lease.id, text)

@@ -58,6 +58,8 @@ type leaseAnswer struct {
 type renewAnswer struct {
 	LeaseID   string `json:"leaseID"`
 	ExpiresAt string `json:"expiresAt"`
+	// CoolingUntil is there while the proxy rests for the lease's target, or for all.
+	CoolingUntil string `json:"coolingUntil,omitempty"`
 	// Proxy is there where its credentials are the lease's own, since those end with it.
 	Proxy *proxyAnswer `json:"proxy,omitempty"`
 }

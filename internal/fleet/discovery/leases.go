@@ -169,6 +169,9 @@ func (a *API) renew(c *call) error {
 		return interrupted(c.r.Context(), err)
 	}
 	out := renewAnswer{LeaseID: l.ID, ExpiresAt: timestamp(l.ExpiresAt)}
+	if !l.CoolingUntil.IsZero() {
+		out.CoolingUntil = timestamp(l.CoolingUntil)
+	}
 	if o := a.Book.ByUID(l.Proxy.UID); o != nil && o.Lease.Instance == l.Proxy.Instance && o.CredentialsEnd() {
 		out.Proxy = new(leasedProxy(o, &l, a.active(c.r.Context(), l.Proxy.UID)))
 	}

@@ -86,6 +86,9 @@ type Lease struct {
 	Rebound bool
 	// Fence grows with each lease that the store grants.
 	Fence uint64
+	// CoolingUntil is until when the proxy rests for the target, or for every target, as
+	// Renew returns it; zero if it does not, and of a lease that was just granted.
+	CoolingUntil time.Time
 }
 
 // NoMatchError says why no proxy could be granted. Each proxy that the selector matches
@@ -125,7 +128,8 @@ type Store interface {
 	// reported about; or else on the fittest: the one with the fewest leases, then with the
 	// lowest latency, then by namespace and name. [NoMatchError], [ErrReused].
 	Acquire(ctx context.Context, r Request) (Lease, error)
-	// Renew lets a lease end ttl from now, and returns it. [ErrUnknown], [ErrProxyGone].
+	// Renew lets a lease end ttl from now, whether or not its proxy rests by now, and returns
+	// it. [ErrUnknown], [ErrProxyGone].
 	Renew(ctx context.Context, id string, ttl time.Duration) (Lease, error)
 	// Release ends a lease; one that is unknown has ended.
 	Release(ctx context.Context, id string) error

@@ -234,7 +234,9 @@ func (s *Memory) Renew(_ context.Context, id string, ttl time.Duration) (Lease, 
 	if g.expires.Before(before) { // who waits for its end waits too long
 		s.freed(g.member.Proxy)
 	}
-	return g.lease(), nil
+	l := g.lease()
+	l.CoolingUntil = s.rests.of(g.member, g.target, now)
+	return l, nil
 }
 
 // Release implements Store.

@@ -38,7 +38,13 @@ func TestGoLife(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].ActiveLeases != 1 || all[0].Password != "" {
 		t.Errorf("listed %+v, %v", all, err)
 	}
-	if err := errors.Join(l.Report(t.Context(), egress.Banned, ""), l.Release(t.Context()), l.Release(t.Context())); err != nil {
+	if !l.CoolingUntil().IsZero() {
+		t.Errorf("it rests until %v, and nobody reported", l.CoolingUntil())
+	}
+	if err := errors.Join(l.Report(t.Context(), egress.Banned, ""), l.Renew(t.Context(), 0)); err != nil || time.Until(l.CoolingUntil()) < 9*time.Minute {
+		t.Errorf("banned, it rests until %v, %v", l.CoolingUntil(), err)
+	}
+	if err := errors.Join(l.Release(t.Context()), l.Release(t.Context())); err != nil {
 		t.Error(err)
 	}
 	if err := l.Renew(t.Context(), 0); !errors.Is(err, egress.ErrUnknownLease) {

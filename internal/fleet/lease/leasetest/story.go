@@ -197,9 +197,24 @@ func (s *story) renew(t *rapid.T) {
 		want(t, err, nil)
 		s.ends(t, got, ttl)
 		l.ExpiresAt, l.TTL = got.ExpiresAt, ttl
+		s.cools(t, got)
+		got.CoolingUntil = time.Time{} // a grant says nothing of it
 		if diff := cmp.Diff(l.Lease, got); diff != "" {
 			t.Fatalf("renewed (-model +store):\n%s", diff)
 		}
+	}
+}
+
+// cools compares until when the proxy of a lease that was renewed rests.
+func (s *story) cools(t *rapid.T, got lease.Lease) {
+	var until time.Time
+	for _, target := range []string{"", got.Target} {
+		if p := (pair{got.Proxy.UID, target}); s.resting(p) && s.model.rests[p].until.After(until) {
+			until = s.model.rests[p].until
+		}
+	}
+	if late := s.Now().Sub(s.now); got.CoolingUntil.Sub(until).Abs() > late+time.Millisecond {
+		t.Fatalf("rests until %v, must until %v", got.CoolingUntil, until)
 	}
 }
 

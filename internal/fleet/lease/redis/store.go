@@ -90,8 +90,14 @@ func (s *Store) Renew(ctx context.Context, id string, ttl time.Duration) (lease.
 		return lease.Lease{}, lease.ErrUnknown
 	case a.is("gone"):
 		return lease.Lease{}, lease.ErrProxyGone
+	case !a.is("granted") || len(a) != 9:
+		return lease.Lease{}, s.unknown(a)
 	}
-	return s.granted(a)
+	l, err := s.granted(a[:8])
+	if until := a.number(8); err == nil && until > 0 {
+		l.CoolingUntil = time.UnixMicro(until).UTC()
+	}
+	return l, err
 }
 
 // Release implements lease.Store. A server that fails may forget it, and is told

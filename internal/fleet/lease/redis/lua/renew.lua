@@ -15,4 +15,7 @@ if l[TTL] ~= ttl then
 end
 local held = call('ZCARD', HELD .. uid)
 if p.cap > 0 and held >= p.cap then refile(uid, p, held, held) end
-return granted(id, l)
+local rest = math.max(tonumber(call('ZSCORE', RESTING .. l[TARGET], p.m) or 0), tonumber(call('ZSCORE', RESTING, p.m) or 0))
+local out = granted(id, l)
+out[9] = rest > now and rest or 0
+return out
