@@ -129,7 +129,7 @@ func (l lab) key(name string) types.NamespacedName {
 func external(name string) *egress_v1alpha1.Proxy {
 	return &egress_v1alpha1.Proxy{
 		Name: name,
-		Spec: egress_v1alpha1.ProxySpec{Mode: egress_v1alpha1.External, Endpoint: &egress_v1alpha1.Endpoint{Host: "192.0.2.1"}},
+		Spec: egress_v1alpha1.ProxySpec{Mode: egress_v1alpha1.External, Endpoint: &egress_v1alpha1.Endpoint{Host: "127.0.0.9"}},
 	}
 }
 

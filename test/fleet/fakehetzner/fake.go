@@ -121,7 +121,7 @@ func (f *Fake) advanceOne(s *server) {
 		s.Status, s.Locked = "running", false
 	}
 	if s.PublicNet.IPv4.IP == "" && !f.o.NoAddress {
-		s.PublicNet.IPv4 = schema.ServerPublicNetIPv4{ID: s.ID, IP: fmt.Sprintf("192.0.2.%d", s.ID%250+1)}
+		s.PublicNet.IPv4 = schema.ServerPublicNetIPv4{ID: s.ID, IP: fmt.Sprintf("127.19.2.%d", s.ID%250+1)}
 		s.PublicNet.IPv6 = schema.ServerPublicNetIPv6{ID: s.ID, IP: fmt.Sprintf("2001:db8:%x::/64", s.ID)}
 	}
 }

@@ -106,7 +106,7 @@ func newMachineRoom(t *testing.T) *machineRoom {
 	}}))
 	m.put("auth.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: auth, namespace: crawl}\nstringData: {username: crawler, password: first-password}\n")
 	for _, name := range []string{"b", "c", "d"} { // so that a is never most of the fleet
-		m.put(name+".yaml", fmt.Sprintf("apiVersion: egress.gatehouse.dev/v1alpha1\nkind: Proxy\nmetadata: {name: %s, namespace: crawl}\nspec: {mode: External, endpoint: {host: 192.0.2.1, port: 3128}}\n", name))
+		m.put(name+".yaml", fmt.Sprintf("apiVersion: egress.gatehouse.dev/v1alpha1\nkind: Proxy\nmetadata: {name: %s, namespace: crawl}\nspec: {mode: External, endpoint: {host: 127.0.0.9, port: 3128}}\n", name))
 	}
 	m.binary = newBinary(t, "--config", m.config, "--state-dir", m.state, "--gcp-endpoint", m.URL)
 	return m
