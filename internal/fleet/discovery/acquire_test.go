@@ -152,7 +152,9 @@ func TestAProxyThatHasJustChanged(t *testing.T) {
 	w.book["uid-de-1"] = offerOf(moved) // the store has not heard yet
 	delete(w.book, "uid-de-2")
 
-	w.ask(t, "POST", "/v1/leases", `{}`, "Idempotency-Key: k").want(t, 201, "proxy.name", "fr-1")
+	first := w.ask(t, "POST", "/v1/leases", `{}`, "Idempotency-Key: k")
+	first.want(t, 201, "proxy.name", "fr-1")
+	w.ask(t, "POST", "/v1/leases", `{}`, "Idempotency-Key: k").want(t, 201, "leaseID", first.at("leaseID"))
 	w.ask(t, "POST", "/v1/leases", `{"selector":{"country":"de"}}`).want(t, 409, "error", "no_match")
 
 	if counts, _ := w.store.Counts(t.Context()); counts["uid-de-1"]+counts["uid-de-2"] != 0 {

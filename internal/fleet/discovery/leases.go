@@ -7,6 +7,7 @@ import (
 	"encoding/json/jsontext"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/lease"
@@ -81,6 +82,7 @@ func (a *API) grant(c *call) (lease.Lease, *offer.Offer, error) {
 	if err := read(c.r, &f); err != nil {
 		return none(err)
 	}
+	f.Body = strings.Join(f.Exclude, " ")
 	if err := a.serving(); err != nil {
 		return none(err)
 	}
@@ -101,8 +103,9 @@ const maxTries = 4
 
 // fit acquires a lease on a proxy that is known here as it was granted.
 func (a *API) fit(ctx context.Context, r lease.Request, wait time.Duration) (lease.Lease, *offer.Offer, error) {
+	until := time.Now().Add(wait)
 	for range maxTries {
-		l, err := a.get(ctx, r, wait)
+		l, err := a.get(ctx, r, max(0, min(wait, time.Until(until))))
 		if err != nil {
 			return lease.Lease{}, nil, err
 		}

@@ -48,9 +48,7 @@ func (g *granted) lease() Lease {
 // digest tells requests apart that come with the same key. It is kept in their place:
 // they may be large.
 func digest(r Request) string {
-	if len(r.Exclude) == 0 {
-		r.Exclude = nil
-	}
+	r.Exclude = nil
 	if len(r.Selector.Attributes) == 0 {
 		r.Selector.Attributes = nil
 	}

@@ -70,7 +70,7 @@ type Request struct {
 	TTL time.Duration
 	// Key makes the request safe to repeat for whoever sends it: the same key and the
 	// same request within the life of the lease give the same lease. Body is what else
-	// was asked, for comparison.
+	// was asked, for comparison; Exclude, to which others add, is not compared.
 	Key, Body string
 }
 

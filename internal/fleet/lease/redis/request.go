@@ -53,7 +53,7 @@ func digest(r lease.Request) string {
 	if r.Key == "" {
 		return ""
 	}
-	all := fmt.Sprintf("%q %q %q %d %q %q", r.Body, r.Target, r.Session, r.TTL, selector(r.Selector), r.Exclude)
+	all := fmt.Sprintf("%q %q %q %d %q", r.Body, r.Target, r.Session, r.TTL, selector(r.Selector))
 	sum := sha256.Sum256([]byte(all))
 	return string(sum[:16])
 }
