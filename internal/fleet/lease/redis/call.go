@@ -25,15 +25,16 @@ type call struct {
 // answer is what a script says: what it is, and more.
 type answer []any
 
-// run makes a call until it is answered, or its time is over.
-func (s *Store) run(ctx context.Context, c call) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+// run makes a call until it is answered, or its time is over. A caller who hangs up puts the
+// server in no doubt.
+func (s *Store) run(caller context.Context, c call) (answer, error) {
+	ctx, cancel := context.WithTimeout(caller, callTimeout)
 	defer cancel()
 	perhaps := false
 	for tries := 0; ; {
 		a, err := s.once(ctx, c)
-		if err != nil && lost(err) {
-			perhaps = true
+		perhaps = perhaps || err != nil && lost(err)
+		if err != nil && caller.Err() == nil {
 			s.given.suspect()
 		}
 		switch {
@@ -42,7 +43,7 @@ func (s *Store) run(ctx context.Context, c call) (answer, error) {
 		case err == nil:
 			return a, nil
 		case tries == 1 || !lost(err) || ctx.Err() != nil:
-			if err = s.unavailable(err); perhaps {
+			if err = s.explain(err); perhaps {
 				err = &perhapsError{err}
 			}
 			return nil, err
@@ -137,9 +138,14 @@ func lost(err error) bool {
 	return !errors.Is(err, errNonsense)
 }
 
-// unavailable says why nobody knows what is leased.
+// unavailable says why nobody knows what is leased, and puts the server in doubt.
 func (s *Store) unavailable(err error) error {
 	s.given.suspect()
+	return s.explain(err)
+}
+
+// explain says why nobody knows what is leased.
+func (s *Store) explain(err error) error {
 	for _, r := range remedies {
 		if goredis.HasErrorPrefix(err, r.prefix) {
 			return fmt.Errorf("%w: %s: %w (%s)", lease.ErrUnavailable, s.where(), err, r.remedy)
