@@ -12,8 +12,9 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/pkg/runner"
 )
 
-// embeddedDrain leaves a fleet the rest of its time to stop.
-const embeddedDrain = 20 * time.Second
+// embeddedDrain leaves a fleet the rest of the 10 s in which it ends: leases are written
+// down once the super-proxy has gone.
+const embeddedDrain = 5 * time.Second
 
 // superProxy is one within the fleet, that asks the lease API of this process; none unless
 // --egress-listen says where. It starts last, and gives its leases back while the API
