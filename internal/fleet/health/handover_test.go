@@ -1,9 +1,14 @@
 package health
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	egress_v1alpha1 "github.com/gatehouse-proxy/gatehouse/api/egress/v1alpha1"
 )
 
 // takeOver adds a proxy as a new leader finds it.
@@ -62,6 +67,30 @@ func TestAVerdictThatWasTakenOverTakesAsManyResultsToFlip(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		f.healthy(t, 0, false)
 		f.healthy(t, 1, true)
+	})
+}
+
+// TestAVerdictThatWasTakenOverIsProbed once as many results say the same as it takes.
+func TestAVerdictThatWasTakenOverIsProbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 0)
+		f.answer(0, Result{Class: Dial})
+		for i := range 2 {
+			f.takeOver(i, i == 1, 30*time.Millisecond)
+		}
+		for i, enough := range []int{check.FailureThreshold, check.SuccessThreshold} {
+			p := &egress_v1alpha1.Proxy{Namespace: "crawl", Name: strings.TrimPrefix(key(i), "crawl/"), UID: types.UID(proxyOf(i).UID)}
+			for f.count(i) < enough {
+				if f.Probed(p) {
+					t.Errorf("%s was probed after %d results", key(i), f.count(i))
+				}
+				time.Sleep(time.Second)
+			}
+			time.Sleep(time.Second)
+			if !f.Probed(p) {
+				t.Errorf("%s was not probed after %d results", key(i), f.count(i))
+			}
+		}
 	})
 }
 

@@ -81,6 +81,11 @@ func (r *record) turn(good bool) {
 	}
 }
 
+// confirmed says whether the verdict was not just taken over.
+func (r *record) confirmed(c Check) bool {
+	return !r.since.IsZero() || r.good() && r.ok >= max(1, c.SuccessThreshold) || r.bad() && r.failed >= max(1, c.FailureThreshold)
+}
+
 // news says why the state is worth a write, "" if it is not.
 func (r *record) news(egress netip.Addr, now time.Time) Cause {
 	switch {

@@ -51,3 +51,12 @@ func (e *Engine) Snapshot(p *egress_v1alpha1.Proxy) (lifecycle.Verdict, bool) {
 	}
 	return lifecycle.Verdict{}, false
 }
+
+// Probed implements [reconcile.Health]: probes of this engine came to the verdict on p, or
+// would have, had it not been taken over.
+func (e *Engine) Probed(p *egress_v1alpha1.Proxy) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.states[p.Namespace+"/"+p.Name]
+	return s != nil && s.proxy.UID == string(p.UID) && s.record.confirmed(s.proxy.Check)
+}

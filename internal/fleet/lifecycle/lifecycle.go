@@ -89,6 +89,9 @@ type State struct {
 	Verdict *Verdict
 	// Doubtful says that so many are unhealthy that it is likely no fault of theirs.
 	Doubtful bool
+	// Unprobed says that the status has the verdict of another process, which nobody has
+	// confirmed since.
+	Unprobed bool
 
 	Inputs  *Inputs
 	Got     *Answer

@@ -172,8 +172,11 @@ func runsAs(s *State, d draft, inst provider.Instance) Action {
 	if left, ok := tooOldIn(d.p, s.Now); ok {
 		after = max(RequeueNow, min(after, left))
 	}
-	if left, ok := tooSickIn(s, inst); ok && left > 0 {
+	switch left, ok := tooSickIn(s, inst); {
+	case ok && left > 0:
 		after = min(after, left)
+	case ok && s.Unprobed:
+		after = min(after, confirmPoll)
 	}
 	return d.running(egress_v1alpha1.ReasonCreated, "its instance runs"+s.spared(inst)).finish(after)
 }

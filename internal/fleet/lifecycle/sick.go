@@ -10,11 +10,15 @@ import (
 	"github.com/gatehouse-proxy/gatehouse/internal/fleet/provider"
 )
 
+// confirmPoll is when to look again whether a verdict was confirmed, which is no news.
+const confirmPoll = 30 * time.Second
+
 // judge keeps a running instance that is as wanted, unless its probes fail for too long.
 // When so many fail that it is likely no fault of theirs, none is replaced for that: new
-// ones would be no better, and what is the matter would take the fleet away.
+// ones would be no better, and what is the matter would take the fleet away. Nor is one
+// that may have recovered while nobody looked.
 func judge(s *State, inst provider.Instance) Action {
-	if left, ok := tooSickIn(s, inst); ok && left <= 0 && !s.Doubtful {
+	if left, ok := tooSickIn(s, inst); ok && left <= 0 && !s.Doubtful && !s.Unprobed {
 		return replace(s, inst, sick(s.Proxy))
 	}
 	return runs(s, inst)
@@ -53,7 +57,7 @@ func sick(p *egress_v1alpha1.Proxy) string {
 
 // spared says that an instance is kept that would be replaced for its health.
 func (s *State) spared(inst provider.Instance) string {
-	if left, ok := tooSickIn(s, inst); ok && left <= 0 {
+	if left, ok := tooSickIn(s, inst); ok && left <= 0 && !s.Unprobed {
 		return "; " + sick(s.Proxy) + ", but so do too many others: none is replaced for that now"
 	}
 	return ""

@@ -22,6 +22,8 @@ type steady struct{ at time.Time }
 
 func (steady) Doubtful() bool { return false }
 
+func (steady) Probed(*proxy) bool { return true }
+
 func (s steady) Snapshot(*proxy) (Verdict, bool) {
 	return Verdict{Healthy: true, Reason: egress_v1alpha1.ReasonProbeOK, Message: "204", LatencyMillis: 40, At: s.at}, true
 }

@@ -58,6 +58,8 @@ type Health interface {
 	Snapshot(p *egress_v1alpha1.Proxy) (Verdict, bool)
 	// Doubtful says that what is unhealthy is likely so for no fault of its own.
 	Doubtful() bool
+	// Probed says whether the verdict on p was found, or found again, by this process.
+	Probed(p *egress_v1alpha1.Proxy) bool
 }
 
 // Verdict is what probes found.

@@ -36,7 +36,7 @@ func (r *Reconciler) begin(p *proxy) lifecycle.State {
 		Deleted: make(map[string]error),
 	}
 	if r.Health != nil {
-		s.Doubtful = r.Health.Doubtful()
+		s.Doubtful, s.Unprobed = r.Health.Doubtful(), !r.Health.Probed(p)
 		if v, ok := r.Health.Snapshot(p); ok {
 			s.Verdict = &v
 		}

@@ -22,6 +22,7 @@ type prober struct {
 	fails    map[string]bool // by name
 	since    map[string]time.Time
 	doubtful bool
+	unprobed bool // by this process
 }
 
 func newProber(w *world) *prober {
@@ -30,7 +31,12 @@ func newProber(w *world) *prober {
 
 func (h *prober) Doubtful() bool { return h.doubtful }
 
+func (h *prober) Probed(*proxy) bool { return !h.unprobed }
+
 func (h *prober) Snapshot(p *proxy) (Verdict, bool) {
+	if h.unprobed {
+		return Verdict{}, false
+	}
 	v := Verdict{Healthy: true, Reason: egress_v1alpha1.ReasonProbeOK, LatencyMillis: 20}
 	if h.fails[p.Name] {
 		v = Verdict{Reason: egress_v1alpha1.ReasonProbeFailed, Message: "refused"}
@@ -185,6 +191,22 @@ func TestNoneIsReplacedForItsHealthWhileThatIsInDoubt(t *testing.T) {
 	if got := c.wait(patience); len(got) != 3 {
 		t.Errorf("replaced %q once it is not in doubt", got)
 	}
+}
+
+// TestAVerdictThatIsOldReplacesNone: it may have recovered while no process probed it.
+func TestAVerdictThatIsOldReplacesNone(t *testing.T) {
+	c := newClinic(t, 3)
+	c.fail("p1")
+	c.want(c.wait(time.Minute))
+	c.w.now = c.w.now.Add(3 * patience) // in which there is no process
+	c.h.unprobed = true
+	writes := c.w.proxies[c.keys[1]].ResourceVersion
+	c.want(c.wait(5 * time.Minute))
+	if p := c.w.proxies[c.keys[1]]; p.ResourceVersion != writes {
+		t.Error("it is written for that:", describe(p))
+	}
+	c.h.unprobed = false
+	c.want(c.wait(time.Minute), "p1")
 }
 
 // TestTheSickAreReplacedWithinTheBudget: one after the other, in a fleet of six.

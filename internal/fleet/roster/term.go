@@ -19,6 +19,7 @@ type Engine interface {
 	Run(ctx context.Context)
 	Snapshot(p *egress_v1alpha1.Proxy) (lifecycle.Verdict, bool)
 	Doubtful() bool
+	Probed(p *egress_v1alpha1.Proxy) bool
 	Look(key string) (health.Look, bool)
 	// Suspended is since when no verdict turns bad; zero when verdicts are not held.
 	Suspended() time.Time

@@ -21,3 +21,9 @@ func (r *Roster) Doubtful() bool {
 	t := r.now()
 	return t == nil || t.engine.Doubtful()
 }
+
+// Probed implements [reconcile.Health] by the engine of this term.
+func (r *Roster) Probed(p *egress_v1alpha1.Proxy) bool {
+	t := r.now()
+	return t != nil && t.engine.Probed(p)
+}
