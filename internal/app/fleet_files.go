@@ -25,7 +25,7 @@ func (f *fleet) filesShell() []runner.Component {
 			return err
 		}, Stop: func(context.Context) error { return store.Close() }},
 		{Name: "providers", Start: func(ctx context.Context) error { return f.makeProviders(ctx, store.Cluster()) }},
-		{Name: "lease store", Start: f.openShared, Stop: f.leaveShared},
+		{Name: "lease store", Start: func(ctx context.Context) error { return f.openShared(ctx, store.Cluster()) }, Stop: f.leaveShared},
 		{Name: "documents", Start: func(context.Context) (err error) {
 			if shell, err = f.standalone(store); err == nil {
 				f.asked.set(shell)

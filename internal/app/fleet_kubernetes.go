@@ -18,13 +18,15 @@ const fleetLease = "gatehouse-fleet"
 func (f *fleet) clusterShell() []runner.Component {
 	var shell *controller.Controller
 	return []runner.Component{
-		{Name: "lease store", Start: f.openShared, Stop: f.leaveShared},
 		{Name: "cluster", Start: func(ctx context.Context) (err error) {
 			if shell, err = f.connect(ctx); err == nil {
 				f.asked.set(shell)
 			}
 			return err
 		}},
+		{Name: "lease store", Start: func(ctx context.Context) error {
+			return f.openShared(ctx, shell.Cluster()+"/"+f.config.Kubernetes.Namespace) // two fleets of a cluster differ in theirs
+		}, Stop: f.leaveShared},
 		{Name: "roster", Run: f.runRoster},
 		{Name: "providers", Start: func(ctx context.Context) error { return f.makeProviders(ctx, shell.Cluster()) }},
 		{Name: "proxies", Run: func(ctx context.Context) error {

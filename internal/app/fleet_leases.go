@@ -64,12 +64,13 @@ func (f *fleet) serving() error {
 // sharedPause is between two looks at a store that other processes free proxies in too.
 const sharedPause = 250 * time.Millisecond
 
-// openShared connects to a store that several processes share. It need not be there yet.
-func (f *fleet) openShared(ctx context.Context) error {
+// openShared connects to a store that the processes of one fleet share. It need not be
+// there yet.
+func (f *fleet) openShared(ctx context.Context, fleet string) error {
 	if f.config.Leases.InMemory() {
 		return nil
 	}
-	store, err := redis.Open(context.WithoutCancel(ctx), f.config.Leases.Store, redis.Options{Log: f.io.Log})
+	store, err := redis.Open(context.WithoutCancel(ctx), f.config.Leases.Store, redis.Options{Fleet: fleet, Log: f.io.Log})
 	if err != nil {
 		return fmt.Errorf("--lease-store: %w", err)
 	}

@@ -20,7 +20,7 @@ type address struct {
 	user, password string
 	passwordFile   string
 	db             int
-	prefix         string
+	prefix         string // "" where the URL has none
 	sentinel       string // the name of what they watch
 	cluster        bool
 	replicas       int // that have to confirm what is granted
@@ -30,13 +30,21 @@ type address struct {
 // addressForm is said in errors.
 const addressForm = "redis://[USER:PASSWORD@]HOST[:PORT][/DB], or rediss:// for TLS"
 
+// prefixOf is that of the keys of a fleet where the URL has none.
+func prefixOf(fleet string) string {
+	if fleet == "" {
+		return "gatehouse"
+	}
+	return "gatehouse:" + fleet
+}
+
 // parseAddress reads a URL. Its errors do not repeat the URL, which may have a password.
 func parseAddress(text string) (address, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Opaque != "" || u.Fragment != "" {
 		return address{}, errors.New("must be " + addressForm + "; what is special in a password is escaped with %")
 	}
-	a := address{user: u.User.Username(), prefix: "gatehouse"}
+	a := address{user: u.User.Username()}
 	a.password, _ = u.User.Password()
 	if err := a.scheme(u); err != nil {
 		return address{}, err

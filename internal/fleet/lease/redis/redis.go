@@ -53,6 +53,9 @@ const maxEnded = 1_000_000
 
 // Options of a store.
 type Options struct {
+	// Fleet tells fleets that have one server apart: each has keys of its own, and knows
+	// nothing of the others' proxies. A prefix in the URL counts in its place.
+	Fleet string
 	// Windows are [lease.DefaultWindows] by default.
 	Windows lease.Windows
 	// Policy is [lease.LeastLeases], the only one there is here.
@@ -95,6 +98,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	if o.Policy != "" && o.Policy != lease.LeastLeases {
 		return nil, fmt.Errorf("policy of leases: %q is for the store in memory; with Redis it must be %s", o.Policy, lease.LeastLeases)
+	}
+	if a.prefix == "" {
+		a.prefix = prefixOf(o.Fleet)
 	}
 	if o.Windows == (lease.Windows{}) {
 		o.Windows = lease.DefaultWindows()
