@@ -236,3 +236,28 @@ func TestSchemesOfProxies(t *testing.T) {
 		})
 	}
 }
+
+// A lease API that is away is in the log, once and with its address, and that it is back.
+func TestTheLogHasWhatTheLeaseAPIDoes(t *testing.T) {
+	w := newWorld(t)
+	w.add("px-1", 11)
+	s, to := w.start(), echo(t)
+	ask := func() int {
+		r, _ := s.dial(t).send(request("CONNECT", to, basic("-", "x"))).answer("CONNECT")
+		return r.StatusCode
+	}
+	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(rw, `{"error":"unauthorized"}`)
+	}))
+	for range 3 {
+		if code := ask(); code != 502 {
+			t.Fatal(code)
+		}
+	}
+	if log := s.log.String(); strings.Count(log, "the lease API grants nothing") != 1 || !strings.Contains(log, "unauthorized") || !strings.Contains(log, w.api.URL) {
+		t.Errorf("refused: %s", log)
+	}
+	w.answer(nil)
+	eventually(t, "the lease API is back", func() bool { return ask() == 200 && strings.Contains(s.log.String(), "the lease API grants again") })
+}

@@ -60,6 +60,7 @@ type Keeper struct {
 	stopped  bool
 	sessions map[string]*entry
 	held     map[*Held]struct{}
+	api      told
 }
 
 // Options are what a Keeper is made of. All but Metrics are needed.
@@ -194,6 +195,7 @@ func (k *Keeper) acquire(ctx context.Context, a Ask, failed *Held) (*Held, error
 	if k.Metrics != nil {
 		k.Metrics.Acquired(outcome(err), time.Since(began))
 	}
+	k.tell(err)
 	if err != nil {
 		return nil, err
 	}

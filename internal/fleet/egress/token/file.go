@@ -76,6 +76,10 @@ func (f *File) take(text string) {
 		return
 	}
 	f.set.Store(&set)
+	if set.Len() == 0 {
+		f.log.Warn("egress tokens changed: there is none, so nobody is let in", observe.KeyFile, f.path)
+		return
+	}
 	f.log.Info("egress tokens changed", observe.KeyFile, f.path, observe.KeyTotal, set.Len())
 }
 
