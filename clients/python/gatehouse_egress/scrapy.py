@@ -311,7 +311,6 @@ class LeaseMiddleware:
         finally:
             slot.renewing = False
 
-
     async def _thread(self, f: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
         """Calls f without holding up the reactor."""
         from twisted.internet import reactor  # which one is settled by now

@@ -48,9 +48,6 @@ var (
 	errUpgrade  = &RefusalError{http.StatusBadGateway, "http_protocol_error", socks5.GeneralFailure, "the target changed to a protocol that nobody asked for"}
 )
 
-// Refuse is what a client is told of an error of a dial, of access, or of this package.
-func Refuse(err error) RefusalError { return *refuse(err) }
-
 // refuse says what a client is told of err.
 func refuse(err error) *RefusalError {
 	if r, ok := errors.AsType[*RouteError](err); ok {
