@@ -42,6 +42,8 @@ func (f *fleet) elsewhere() func(*http.Request) http.Handler {
 // notReached answers while nobody leads, or who did does not answer any more.
 func notReached(w http.ResponseWriter, _ *http.Request, _ error) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Retry-After", "1")
 	w.WriteHeader(discovery.IsNotLeading.Status())
 	_, _ = io.WriteString(w, `{"error":"not_leading","message":"the replica that leads cannot be reached: ask again after the seconds of Retry-After"}`+"\n")

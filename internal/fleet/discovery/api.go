@@ -33,8 +33,9 @@ func New(o Options) *API {
 		a.Serving = func() error { return nil }
 	}
 	// The order is part of the contract: a panic anywhere is answered, every request is
-	// logged, no more is read than is allowed, and nobody gets further without the token.
-	a.chain = a.recovered(a.logged(a.bounded(a.authorized(a.routed))))
+	// logged, no more is read than is allowed, and nobody gets further without the token,
+	// nor to another process.
+	a.chain = a.recovered(a.logged(a.bounded(a.authorized(a.passedOn(a.routed)))))
 	return a
 }
 
@@ -56,12 +57,6 @@ type handler func(c *call) error
 
 // ServeHTTP implements [http.Handler].
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if a.Elsewhere != nil {
-		if other := a.Elsewhere(r); other != nil {
-			other.ServeHTTP(w, r)
-			return
-		}
-	}
 	c := &call{w: w, r: r}
 	c.route, c.id = find(r.URL.EscapedPath())
 	_ = a.chain(c) // recovered has answered
@@ -74,6 +69,9 @@ func (a *API) recovered(next handler) handler {
 			p := recover()
 			if p == nil {
 				return
+			}
+			if p == http.ErrAbortHandler { //nolint:errorlint // it is a value; another process broke off its answer
+				panic(p)
 			}
 			a.Log.ErrorContext(c.r.Context(), "the lease API has a defect; please report it", "panic", a.redact(fmt.Sprint(p), c), "stack", a.redact(string(debug.Stack()), c))
 			if c.status == 0 {
