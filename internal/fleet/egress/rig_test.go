@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +54,7 @@ type world struct {
 	mu      sync.Mutex
 	offers  map[string]*offer.Offer
 	instead http.Handler
+	renewed atomic.Int64 // calls
 }
 
 // instance is a proxy of the fleet.
@@ -87,6 +89,9 @@ func newWorld(t testing.TB) *world {
 		Store: lease.NewWaiting(w.store, lease.WaitOptions{}), Book: w, Token: apiToken, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	w.api = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			w.renewed.Add(1)
+		}
 		w.mu.Lock()
 		h := w.instead
 		w.mu.Unlock()

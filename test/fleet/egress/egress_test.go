@@ -119,6 +119,33 @@ func TestASessionOverManyConnections(t *testing.T) {
 	until(t, "all leases are given back", func() bool { return active(t, f) == 0 })
 }
 
+// A session whose proxy somebody reports as banned, as its answers name the lease, goes on
+// from another address; a download that is under way comes to its end.
+func TestASessionLeavesABannedProxy(t *testing.T) {
+	web := newSite(t)
+	f := fleet(t, web, "px-1", "px-2")
+	secret, file := token(t)
+	s := start(t, f, "--tokens", file)
+	by := []string{"--proxy", "http://" + s.address, "--proxy-user", "session=abc:" + secret}
+	slow := web.slow(t, append(by, "--proxytunnel")...)
+	first := slow.line(t)
+	told := web.curl(t, append(by, "--head", web.http)...)
+	id := leaseTold.FindStringSubmatch(told)
+	if id == nil {
+		t.Fatalf("no lease is told: %s", told)
+	}
+	report(t, f, id[1], "banned")
+	until(t, "the session leaves the address", func() bool { return web.curl(t, append(by, web.https)...) != first })
+	if got := slow.line(t); got != first {
+		t.Errorf("the download goes on from %s, and began from %s", got, first)
+	}
+	if sessions, leases := s.sessions(t); len(sessions) != 1 || leases != 2 {
+		t.Errorf("%v, %d leases, of which one is the download's", sessions, leases)
+	}
+	slow.end(t)
+	until(t, "the lease of the download is given back", func() bool { _, leases := s.sessions(t); return leases == 1 })
+}
+
 // Chromium shows the token once it is challenged, and opens pages in clear and by TLS.
 func TestChromium(t *testing.T) {
 	web := newSite(t)

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -138,6 +139,7 @@ func token(t *testing.T, more ...string) (secret, file string) {
 // site answers with the address that it is asked from, in clear and by TLS.
 type site struct {
 	http, https, ca string
+	next            chan struct{} // lets /slow say one more line
 }
 
 func newSite(t *testing.T) *site {
@@ -147,10 +149,25 @@ func newSite(t *testing.T) *site {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<!doctype html><link rel=icon href=data:,><p id=text>"+host+"</p>")
 	})
-	clear, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	next := make(chan struct{})
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		for range 2 {
+			_, _ = io.WriteString(w, host+"\n")
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-next:
+			case <-r.Context().Done():
+			}
+		}
+	}
+	pages := http.NewServeMux()
+	pages.Handle("/", handler)
+	pages.HandleFunc("/slow", slow)
+	clear, secure := httptest.NewServer(pages), httptest.NewTLSServer(pages)
 	t.Cleanup(clear.Close)
 	t.Cleanup(secure.Close)
-	s := &site{http: clear.URL, https: secure.URL, ca: filepath.Join(t.TempDir(), "ca.pem")}
+	s := &site{http: clear.URL, https: secure.URL, ca: filepath.Join(t.TempDir(), "ca.pem"), next: next}
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
 	if err := os.WriteFile(s.ca, block, 0o600); err != nil {
 		t.Fatal(err)
@@ -173,15 +190,86 @@ func (s *site) curl(t *testing.T, args ...string) string {
 	return out
 }
 
+// download is a page that comes line by line.
+type download struct {
+	*site
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+	begun bool
+}
+
+// slow has curl begin a download.
+func (s *site) slow(t *testing.T, args ...string) *download {
+	t.Helper()
+	cmd := s.command(t, append([]string{"--no-buffer", s.http + "/slow"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &download{site: s, cmd: cmd, lines: bufio.NewScanner(out)}
+}
+
+// line is the next, which is the address that the site sees.
+func (d *download) line(t *testing.T) string {
+	t.Helper()
+	if d.begun {
+		d.more(t)
+	}
+	d.begun = true
+	if !d.lines.Scan() {
+		t.Fatalf("the download has broken off: %v", d.lines.Err())
+	}
+	return d.lines.Text()
+}
+
+func (d *download) more(t *testing.T) {
+	t.Helper()
+	select {
+	case d.next <- struct{}{}:
+	case <-time.After(patience):
+		t.Fatal("the download does not go on")
+	}
+}
+
+// end waits for its end, which is a good one.
+func (d *download) end(t *testing.T) {
+	t.Helper()
+	d.more(t)
+	if d.lines.Scan() {
+		t.Errorf("one line more: %q", d.lines.Text())
+	}
+	if err := d.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+var leaseTold = regexp.MustCompile(`(?i)gatehouse-lease: (\S+)`)
+
+// report says of a lease what became of its use, as anybody can who knows it.
+func report(t *testing.T, f *crawl.Fleet, id, result string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+f.Lease+"/v1/leases/"+id+"/report", strings.NewReader(`{"result":"`+result+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+f.Token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("the report is answered %s", resp.Status)
+	}
+}
+
 // tryCurl runs curl without the settings and the proxies of the environment.
 func (s *site) tryCurl(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	path, err := exec.LookPath("curl")
-	if err != nil {
-		t.Fatal("no curl is installed (run: make curl)")
-	}
-	cmd := exec.CommandContext(t.Context(), path, append([]string{"--disable", "--silent", "--show-error", "--max-time", "60", "--cacert", s.ca}, args...)...)
-	cmd.Env = []string{}
+	cmd := s.command(t, args...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -189,6 +277,17 @@ func (s *site) tryCurl(t *testing.T, args ...string) (string, error) {
 		return string(out) + errs.String(), err
 	}
 	return string(out), nil
+}
+
+func (s *site) command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath("curl")
+	if err != nil {
+		t.Fatal("no curl is installed (run: make curl)")
+	}
+	cmd := exec.CommandContext(t.Context(), path, append([]string{"--disable", "--silent", "--show-error", "--max-time", "60", "--cacert", s.ca}, args...)...)
+	cmd.Env = []string{}
+	return cmd
 }
 
 // ask reads a page of the admin or metrics address.

@@ -4,5 +4,7 @@
 //
 // It asks the lease API and blocks until that has answered, or the caller's context ends.
 // A lease is renewed at half of its life while somebody uses it, and released when nobody
-// does any more; what goes by it ends when it does.
+// does any more; what goes by it ends when it does. Who comes to a session has its lease
+// renewed too, at most once a second, to learn whether somebody reported the proxy: then
+// the session goes on by another lease, and what is open by this one.
 package session

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -37,7 +36,9 @@ type Held struct {
 	key   string
 	uses  int
 	last  time.Time // when it was given back
-	busy  bool      // a step is under way
+	asked *renewal  // nil unless one is under way
+	fresh time.Time // until then, what the API said of it is new enough
+	shown time.Time // until then, the proxy lets everything that is open go on
 }
 
 // Use is one connection's use of a lease, until Done is called.
@@ -58,6 +59,7 @@ func (h *Held) Under() context.Context { return h.under }
 // keep takes a new lease in. It is the caller's to use it, or a session's.
 func (k *Keeper) keep(l *client.Lease, a Ask) (*Held, error) {
 	h := &Held{keeper: k, lease: l, ask: a, last: time.Now()}
+	h.fresh, h.shown = h.last.Add(newEnough), h.last.Add(l.Remaining())
 	h.under, h.end = context.WithCancelCause(context.WithoutCancel(k.ctx))
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,7 +96,7 @@ func (k *Keeper) settle(h *Held) {
 	case h.uses > 0:
 	case h.entry == nil:
 		k.drop(h, ErrEnded)
-	case !h.busy && h.under.Err() == nil:
+	case h.asked == nil && h.under.Err() == nil:
 		h.timer.Reset(h.wait(h.next()))
 	}
 }
@@ -144,10 +146,10 @@ func (h *Held) release() {
 	}
 }
 
-// next is when something is to be done: a renewal at half of the lease's life, or what
-// nobody uses is let go.
+// next is when something is to be done: a renewal at half of the lease's life, as the
+// proxy knows it; keeper.mu is held.
 func (h *Held) next() time.Duration {
-	return max(h.lease.Remaining()-h.lease.TTL()/2, 0)
+	return max(time.Until(h.shown)-h.lease.TTL()/2, 0)
 }
 
 // step is what the timer calls.
@@ -155,7 +157,7 @@ func (h *Held) step() {
 	k := h.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, kept := k.held[h]; !kept || k.stopped || h.busy {
+	if _, kept := k.held[h]; !kept || k.stopped || h.asked != nil {
 		return
 	}
 	if h.uses == 0 && h.entry != nil && h.entry.waiting == 0 && time.Since(h.last) >= Idle {
@@ -167,57 +169,5 @@ func (h *Held) step() {
 		h.timer.Reset(h.wait(next))
 		return
 	}
-	h.busy = true
-	k.work.Go(func() {
-		wait := h.renew()
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		h.busy = false
-		if _, kept := k.held[h]; kept && !k.stopped {
-			h.timer.Reset(h.wait(wait))
-		}
-	})
-}
-
-// tries is how often a renewal that fails is tried again, about, before the lease ends.
-const tries = 4
-
-// renew returns when to look again.
-func (h *Held) renew() time.Duration {
-	before := h.Proxy()
-	ctx, cancel := context.WithTimeout(h.keeper.ctx, max(min(h.lease.Remaining(), callTime), time.Second))
-	defer cancel()
-	err := h.lease.Renew(ctx, 0)
-	switch {
-	case err == nil:
-		h.present(ctx, before)
-		return h.next()
-	case errors.Is(err, client.ErrProxyGone):
-		h.over(ErrGone)
-	case errors.Is(err, client.ErrUnknownLease), h.lease.Remaining() <= 0:
-		h.over(ErrEnded)
-	}
-	h.keeper.Log.Warn("a lease is not renewed", observe.KeyProxy, before.ID(), observe.KeyError, err)
-	return min(max(h.lease.Remaining()/tries, 100*time.Millisecond), callTime)
-}
-
-// over ends a lease of which the API said so.
-func (h *Held) over(why error) {
-	h.keeper.mu.Lock()
-	defer h.keeper.mu.Unlock()
-	h.keeper.drop(h, why)
-}
-
-// present lets what is open at the proxy go on, where its credentials end with the lease.
-func (h *Held) present(ctx context.Context, before client.Proxy) {
-	now := h.Proxy()
-	h.keeper.mu.Lock()
-	uses := h.uses
-	h.keeper.mu.Unlock()
-	if uses == 0 || now.Username == before.Username && now.Password == before.Password {
-		return
-	}
-	if err := h.keeper.Present(ctx, now); err != nil {
-		h.keeper.Log.Warn("renewed credentials are not shown to the proxy; it ends what is open under the lease", observe.KeyProxy, now.ID(), observe.KeyError, err)
-	}
+	h.begin()
 }

@@ -93,7 +93,8 @@ type entry struct {
 
 var errStopped = ended("the super-proxy is going away")
 
-// Take returns a use of a lease for what is asked: the session's own, or a new one. A
+// Take returns a use of a lease for what is asked: the session's own, or a new one, also
+// where the API says that the proxy of the session's rests for the target. A
 // lease by whose proxy the last attempt failed is left to those who still use it, and its
 // proxy is not taken again. Errors are those of the client, and of ctx.
 func (k *Keeper) Take(ctx context.Context, a Ask, failed *Held) (*Use, error) {
@@ -113,6 +114,7 @@ func (k *Keeper) Take(ctx context.Context, a Ask, failed *Held) (*Use, error) {
 		}
 		select {
 		case <-e.ready:
+			k.look(ctx, e)
 		case <-ctx.Done():
 		}
 		if u, err := k.join(ctx, e); u != nil || err != nil {
@@ -161,7 +163,7 @@ func (k *Keeper) fill(ctx context.Context, e *entry, a Ask, failed *Held) {
 }
 
 // join uses the lease of an entry. Neither a use nor an error is an entry whose lease has
-// just ended.
+// just ended, or which its session has left.
 func (k *Keeper) join(ctx context.Context, e *entry) (*Use, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -176,7 +178,7 @@ func (k *Keeper) join(ctx context.Context, e *entry) (*Use, error) {
 		return nil, nil //nolint:nilnil // once more
 	case e.err != nil:
 		return nil, e.err
-	case e.held.under.Err() != nil:
+	case e.held.under.Err() != nil || e.held.entry != e:
 		return nil, nil //nolint:nilnil // once more
 	}
 	return e.held.use(), nil
