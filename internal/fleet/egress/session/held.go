@@ -68,7 +68,7 @@ func (k *Keeper) keep(l *client.Lease, a Ask) (*Held, error) {
 		return nil, errStopped
 	}
 	k.held[h] = struct{}{}
-	h.timer = time.AfterFunc(h.next(), h.step)
+	h.timer = time.AfterFunc(h.due(), h.step)
 	return h, nil
 }
 
@@ -97,7 +97,7 @@ func (k *Keeper) settle(h *Held) {
 	case h.entry == nil:
 		k.drop(h, ErrEnded)
 	case h.asked == nil && h.under.Err() == nil:
-		h.timer.Reset(h.wait(h.next()))
+		h.timer.Reset(h.wait(h.due()))
 	}
 }
 
@@ -146,10 +146,19 @@ func (h *Held) release() {
 	}
 }
 
-// next is when something is to be done: a renewal at half of the lease's life, as the
+// next is when the proxy is to be shown that the lease goes on: at half of its life, as the
 // proxy knows it; keeper.mu is held.
 func (h *Held) next() time.Duration {
 	return max(time.Until(h.shown)-h.lease.TTL()/2, 0)
+}
+
+// lookEvery is how long the end of a proxy that was deleted or replaced may go unnoticed by
+// what goes by it, however long its lease.
+const lookEvery = 30 * time.Second
+
+// due is when the lease is to be renewed; keeper.mu is held.
+func (h *Held) due() time.Duration {
+	return max(min(h.next(), time.Until(h.fresh.Add(lookEvery-newEnough))), 0)
 }
 
 // step is what the timer calls.
@@ -164,9 +173,8 @@ func (h *Held) step() {
 		k.drop(h, ErrEnded)
 		return
 	}
-	next := h.next()
-	if next > 0 {
-		h.timer.Reset(h.wait(next))
+	if due := h.due(); due > 0 {
+		h.timer.Reset(h.wait(due))
 		return
 	}
 	h.begin()

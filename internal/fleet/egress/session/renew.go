@@ -65,7 +65,7 @@ func (h *Held) begin() {
 		defer k.mu.Unlock()
 		h.asked = nil
 		if _, kept := k.held[h]; kept && !k.stopped {
-			h.timer.Reset(h.wait(cmp.Or(retry, h.next())))
+			h.timer.Reset(h.wait(cmp.Or(retry, h.due())))
 		}
 	})
 }
