@@ -209,3 +209,32 @@ func TestRetain(t *testing.T) {
 		}
 	}
 }
+
+// TestEvicted: a server that drops what it was told to keep does not stop those that come after.
+func TestEvicted(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	store := open(t, s, redis.Options{}, url.Values{})
+	tell(t, store, 2)
+	acquire(t, store, lease.Request{TTL: time.Second})
+	if err := s.Client().Do(t.Context(), "DEL", "{gatehouse}:leases").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(10 * time.Second); ; {
+		use, err := store.Use(t.Context(), "0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		due, err := s.Client().Do(t.Context(), "ZCARD", "{gatehouse}:due").Int()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if due == 0 {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d leases are still due, %+v", due, use)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	acquire(t, store, lease.Request{})
+}

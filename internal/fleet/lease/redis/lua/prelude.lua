@@ -49,11 +49,11 @@ local function refile(uid, p, from, to)
   end
 end
 
--- forget drops the lease that ended first.
+-- forget drops the lease that ended first. A server that evicts may have lost it.
 local function forget()
   local id = call('LPOP', ENDED, 2)[2]
   local l = lease(id)
-  if l[SESSION] and call('HGET', SESSIONS, l[SESSION]) == id then call('HDEL', SESSIONS, l[SESSION]) end
+  if l and l[SESSION] and call('HGET', SESSIONS, l[SESSION]) == id then call('HDEL', SESSIONS, l[SESSION]) end
   call('HDEL', LEASES, id)
 end
 
@@ -65,6 +65,7 @@ local function finish(id, l, at)
   if call('RPUSH', ENDED, text(at + WINDOW), id) > 2 * @ENDED@ then forget() end
   if l[REQUEST] and call('HGET', REQUESTS, l[REQUEST]) == id then call('HDEL', REQUESTS, l[REQUEST]) end
   local p = proxy(uid)
+  if not p then return true end
   if p.per > 0 and call('HINCRBY', ON .. uid, l[TARGET], -1) <= 0 then call('HDEL', ON .. uid, l[TARGET]) end
   local n = call('ZCARD', HELD .. uid)
   refile(uid, p, n + 1, n)
@@ -91,7 +92,8 @@ local function expire(now)
         if p then call('ZREM', RESTING .. target, p.m) end
         call('ZREM', DUE, due)
       else
-        finish(due, lease(due), tonumber(call('ZSCORE', DUE, due)))
+        local l = lease(due)
+        if not l or not finish(due, l, tonumber(call('ZSCORE', DUE, due))) then call('ZREM', DUE, due) end
       end
       left = left - 1
     end
