@@ -112,7 +112,7 @@ func (a *API) logged(next handler) handler {
 			c.refuse(err)
 		}
 		level := slog.LevelDebug
-		if c.status >= http.StatusInternalServerError {
+		if c.status == http.StatusInternalServerError {
 			level = slog.LevelInfo
 		}
 		if ctx := c.r.Context(); a.Log.Enabled(ctx, level) {
@@ -126,11 +126,18 @@ func (a *API) logged(next handler) handler {
 // statusGone is what other servers log for a client that does not wait for the answer.
 const statusGone = 499
 
-// explain tells the log what a client is not told.
+// explain tells the log what a client is not told. That a store cannot be reached is told
+// by the store, once, and not for every request.
 func (a *API) explain(ctx context.Context, c *call, err error) {
-	if r := refusalOf(err); r.code == Internal || r.code == StoreUnavailable {
-		a.Log.WarnContext(ctx, "a request of the lease API failed", "path", c.route.shown(), "error", a.redact(err.Error(), c))
+	level := slog.LevelWarn
+	switch refusalOf(err).code {
+	case Internal:
+	case StoreUnavailable:
+		level = slog.LevelDebug
+	default:
+		return
 	}
+	a.Log.Log(ctx, level, "a request of the lease API failed", "path", c.route.shown(), "error", a.redact(err.Error(), c))
 }
 
 // short is as much of a lease's ID as finds it, and does not let anybody use it.
