@@ -49,6 +49,8 @@ type secretSink struct {
 	fence  func() error
 	// last is the Secret as it was read or written last; nil before.
 	last *core_v1.Secret
+	// known: nothing in the Secret is still to be told to this process.
+	known bool
 }
 
 // Load implements [checkpoint.Sink].
@@ -56,6 +58,7 @@ func (s *secretSink) Load(ctx context.Context) ([]byte, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
+	s.known = true
 	return s.last.Data[checkpointKey], nil
 }
 
@@ -73,9 +76,13 @@ func (s *secretSink) read(ctx context.Context) error {
 }
 
 // Store implements [checkpoint.Sink]. A conflict means that somebody else has written: who
-// still leads then writes over it, at the next try.
+// still leads then writes over it, at the next try. What this process could not load is
+// put aside.
 func (s *secretSink) Store(ctx context.Context, content []byte) error {
 	return s.write(ctx, func(data map[string][]byte) {
+		if unread := data[checkpointKey]; !s.known && len(unread) > 0 {
+			data[asideKey] = unread
+		}
 		if len(content)+len(data[asideKey]) > maxSecret {
 			delete(data, asideKey)
 		}
@@ -113,7 +120,7 @@ func (s *secretSink) write(ctx context.Context, change func(map[string][]byte)) 
 		s.last = nil // read again
 		return err
 	}
-	s.last = next
+	s.last, s.known = next, true
 	return nil
 }
 
