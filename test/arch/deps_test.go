@@ -117,7 +117,7 @@ var rules = []struct {
 	{
 		name: "a client of the lease API brings nothing along", pkgs: `clients/go`,
 		deny: `\./.*|[^/]+\.[^/]+/.*`, except: ``,
-		why:  "crawlers take it without the control plane, and anybody can vendor it",
+		why: "crawlers take it without the control plane, and anybody can vendor it",
 	},
 	{
 		name: "only app reaches the pipeline", direct: true, pkgs: `.*`, except: `internal/app|test/.*`,

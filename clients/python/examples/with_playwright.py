@@ -43,4 +43,6 @@ def main(api: str, url: str, executable: Optional[str] = None) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -24,4 +24,6 @@ def visit(client: Client, url: str, tries: int = 3) -> requests.Response:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     print(visit(Client(sys.argv[1]), sys.argv[2]).text)

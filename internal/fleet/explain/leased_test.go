@@ -89,7 +89,10 @@ func TestLeases(t *testing.T) {
 		"verdicts suspended": {offered(good(), nil).with(func(k *Known) { k.Probe = probe("dial", "refused", 4); k.Probe.Suspended = now.Add(-time.Minute) }), verdict.Partial, []string{
 			"probe warning Probed", "probe warning VerdictsSuspended: too many proxies fail at once since 1m 0s: none is called unhealthy meanwhile", "offer ok Offered",
 		}},
-		"only connects": {offered(good(), nil).with(func(k *Known) { k.Probe = probe("ok", "", 1); k.Probe.URL, k.Probe.Next, k.Probe.Latency = "", time.Time{}, 1 }), verdict.Serving, []string{"probe ok Probed: a probe connects to it every 30 s; the last one 12 s ago took less than 1 ms, 1 good one in a row; one is under way"}},
+		"only connects": {offered(good(), nil).with(func(k *Known) {
+			k.Probe = probe("ok", "", 1)
+			k.Probe.URL, k.Probe.Next, k.Probe.Latency = "", time.Time{}, 1
+		}), verdict.Serving, []string{"probe ok Probed: a probe connects to it every 30 s; the last one 12 s ago took less than 1 ms, 1 good one in a row; one is under way"}},
 		"not probed": {offered(instance(yes, egress_v1alpha1.ReasonCreated, ""), nil).with(func(k *Known) { k.Probe = probe("", "", 0) }), verdict.Pending, []string{
 			"probe ok Probed: a probe asks https://probe.example/204?… through it every 30 s; no result yet; the next one in 18 s",
 			"offer pending NotProbed: not offered: no probe has come to a verdict yet: 2 good ones in a row make it healthy, 3 bad ones unhealthy",

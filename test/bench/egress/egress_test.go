@@ -112,14 +112,14 @@ func BenchmarkTunnel(b *testing.B) {
 // tunnel opens one and asks for a path through it.
 func tunnel(b *testing.B, proxy, to, path string) {
 	b.Helper()
-	c, err := net.Dial("tcp", proxy) //nolint:noctx // on loopback
+	c, err := net.Dial("tcp", proxy)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
 	in := bufio.NewReaderSize(c, 64<<10)
 	_, _ = fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic c2Vzc2lvbj1iZW5jaDp4\r\n\r\n", to, to)
-	resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect})
+	resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // of a tunnel: it ends with the connection
 	if err != nil || resp.StatusCode != http.StatusOK {
 		b.Fatalf("by %s: %v %v", proxy, resp, err)
 	}

@@ -86,7 +86,7 @@ func leases(b *testing.B, proxy string) (url string) {
 // run starts a program, and waits until it listens.
 func run(b *testing.B, address, program string, args ...string) {
 	b.Helper()
-	cmd := exec.Command(program, args...) //nolint:noctx // it is ended below
+	cmd := exec.Command(program, args...)
 	output := new(rig.Output)
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
