@@ -45,6 +45,9 @@ func (c *Controller) lead(ctx context.Context, w Work) error {
 		beside.Go(func() { f(ctx) })
 	}
 	err := c.work(ctx, w)
+	if ctx.Err() != nil {
+		err = nil // what has not begun by the end of a term says so as a failure
+	}
 	stop()
 	beside.Wait()
 	c.outcomes.clear()

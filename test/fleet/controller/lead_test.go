@@ -45,6 +45,21 @@ func (w *terms) of(name string) func(context.Context) {
 	}
 }
 
+// TestEndsAsATermBegins: what of the term has not begun by then is no failure.
+func TestEndsAsATermBegins(t *testing.T) {
+	l := newLab(t, cluster.Shared(t))
+	for i := range 10 {
+		began := make(chan struct{})
+		p := run(t, l.options(), controller.Work{
+			Reconcile: new(passes).reconcile, Beside: []func(context.Context){func(context.Context) { close(began) }},
+		})
+		<-began
+		time.AfterFunc(time.Duration(i)*5*time.Millisecond, p.stop)
+		<-p.done
+		p.end(t)
+	}
+}
+
 // TestAnotherTakesOver: one of two works, and the other does as soon as the first has
 // ended, because it gives its Lease back.
 func TestAnotherTakesOver(t *testing.T) {
