@@ -174,17 +174,17 @@ func TestManySelectors(t *testing.T) {
 // TestManyEndAtOnce: more leases end than a script ends in one go, and all have.
 func TestManyEndAtOnce(t *testing.T) {
 	s := server.Start(t, server.Options{})
-	now := time.Unix(1_800_000_000, 0)
-	store := open(t, s, redis.Options{Now: func() time.Time { return now }}, url.Values{})
+	var c clock
+	store := open(t, s, redis.Options{Now: c.now}, url.Values{})
 	tell(t, store, 3)
 	for range 1000 {
 		acquire(t, store, lease.Request{TTL: time.Minute, Session: "s"})
 	}
-	now = now.Add(time.Minute)
+	c.pass(time.Minute)
 	if counts, err := store.Counts(t.Context()); err != nil || len(counts) != 0 {
 		t.Errorf("%v, %v after all ended", counts, err)
 	}
-	now = now.Add(lease.CooldownWindow)
+	c.pass(lease.CooldownWindow)
 	if _, err := store.Counts(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -42,13 +42,22 @@ func open(t leasetest.T, s *server.Server, o redis.Options, query url.Values) *r
 	return store
 }
 
+// clock is set by a test while the store looks at its server beside it.
+type clock struct{ passed atomic.Int64 } // nanoseconds
+
+func (c *clock) now() time.Time {
+	return time.Unix(1_800_000_000, c.passed.Load()).UTC()
+}
+
+func (c *clock) pass(d time.Duration) { c.passed.Add(int64(d)) }
+
 // rigOf is a store of its own, on a server that others use too.
 func rigOf(t leasetest.T, s *server.Server) leasetest.Rig {
-	now := time.Unix(1_800_000_000, 0).UTC()
-	o := redis.Options{Windows: lease.DefaultWindows(), Now: func() time.Time { return now }}
+	var c clock
+	o := redis.Options{Windows: lease.DefaultWindows(), Now: c.now}
 	query := url.Values{"prefix": {fmt.Sprint("rig", prefixes.Add(1))}}
 	return leasetest.Rig{
-		Store: open(t, s, o, query), Windows: o.Windows, Now: o.Now, Pass: func(d time.Duration) { now = now.Add(d) }, Set: true,
+		Store: open(t, s, o, query), Windows: o.Windows, Now: o.Now, Pass: c.pass, Set: true,
 		Reopen: func(t leasetest.T) lease.Store { return open(t, s, o, query) },
 	}
 }
